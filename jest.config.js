@@ -16,8 +16,15 @@ const suite = (displayName, folders, more = {}) => ({
 });
 
 module.exports = {
+  testTimeout: 60_000,
   projects: [
     suite('unit', ['unit', 'architecture', 'contract']),
-    suite('system', ['integration', 'workflow', 'e2e', 'fault']),
+    // Suites that only use the product share one running stack.
+    suite('system', ['integration', 'workflow', 'e2e'], {
+      globalSetup: '<rootDir>/test/support/global-setup.ts',
+      globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+    }),
+    // Suites that break things start their own.
+    suite('fault', ['fault']),
   ],
 };

@@ -1,0 +1,139 @@
+/** Gates: open the approval, and settle it by what its record says. */
+import type { GateOpened, GateSettled, StepInput } from '../src/contracts/messages';
+import type { Decision } from '../src/contracts/approval';
+import { durationMs } from '../src/domain/durations';
+import { approvalIdFor } from '../src/domain/ids';
+import { GATE_LIFETIME } from '../src/domain/plan';
+import { renderText } from '../src/domain/text';
+import * as approvals from '../src/store/approvals';
+import { hasEnded, writeExecution, type ExecutionRecord } from '../src/store/executions';
+import type { Deps } from './deps';
+import { permanent } from './failures';
+import { readRunning, stepOf } from './step';
+import { factsOf, scopeOf } from './scope';
+
+const OPERATOR = 'temporal:operator';
+
+/** The approval's text and lifetime, from the definition the execution runs by. */
+function approvalRecord(deps: Deps, record: ExecutionRecord, slot: number): approvals.ApprovalRecord {
+  const { path, step } = stepOf(record, slot);
+  if (step.type !== 'approval_gate') throw permanent('invalid_state', `Step ${step.id} is not a gate.`);
+  const now = deps.clock.now();
+  return {
+    _id: approvalIdFor(record._id, path),
+    org_id: record.org_id,
+    execution_id: record._id,
+    agent_id: record.agent_id,
+    step_id: step.id,
+    message: renderText(step.message, scopeOf(record, deps.config.publicUrl), { escapeHtml: false }),
+    status: 'pending',
+    expires_at: new Date(now.getTime() + durationMs(step.expires_in ?? GATE_LIFETIME)),
+    created_at: now,
+    decided_by: null,
+    decided_at: null,
+    decided_via: null,
+    note: null,
+    consumed_at: null,
+  };
+}
+
+/**
+ * Opens a gate: approval first, then the execution's status. An execution that was cancelled in between closes the
+ * approval again, so nobody can decide for an execution that is over.
+ */
+export async function openApproval(deps: Deps, input: StepInput): Promise<GateOpened> {
+  const record = await readRunning(deps, input);
+  const approval = await approvals.openApproval(deps.store, approvalRecord(deps, record, input.slot));
+  const now = deps.clock.now();
+  const written = await writeExecution(deps.store, {
+    id: record._id,
+    now,
+    pure: input.pure,
+    status: 'waiting_approval',
+    slot: {
+      index: input.slot,
+      fields: { status: 'waiting_approval', approval_id: approval._id, started_at: approval.created_at, attempts: 1 },
+    },
+  });
+  const opened = { approval_id: approval._id, expires_at: approval.expires_at.toISOString() };
+  if (written) {
+    deps.cache.put(written);
+    return { ...opened, seq: written.seq, status: written.status, ended: false };
+  }
+  await approvals.denyForEnd(deps.store, record._id, now);
+  const ended = await readRunning(deps, { execution_id: record._id, seq: -1 });
+  return { ...opened, seq: ended.seq, status: ended.status, ended: true };
+}
+
+type Proposal = { decision: Decision; note?: string } | 'expired' | 'cancelled' | null;
+
+async function propose(deps: Deps, input: StepInput & { approval_id: string }, proposal: Proposal): Promise<void> {
+  const now = deps.clock.now();
+  if (proposal === 'cancelled') await approvals.denyForEnd(deps.store, input.execution_id, now);
+  else if (proposal === 'expired') await approvals.expire(deps.store, input.approval_id, now);
+  else if (proposal !== null) {
+    await approvals.decide(deps.store, {
+      id: input.approval_id,
+      orgId: input.org_id,
+      decision: proposal.decision,
+      by: OPERATOR,
+      via: 'temporal',
+      note: proposal.note ?? null,
+      now,
+    });
+  }
+}
+
+const gateOutput = (approval: approvals.ApprovalRecord): Record<string, unknown> => ({
+  decision: approval.status,
+  decided_by: approval.decided_by,
+  decided_at: approval.decided_at?.toISOString() ?? null,
+  note: approval.note,
+});
+
+/** The gate's record after a decision: the execution goes on, or waits for its end to be written. */
+async function recordGate(deps: Deps, input: StepInput, approval: approvals.ApprovalRecord): Promise<ExecutionRecord> {
+  const now = deps.clock.now();
+  const approved = approval.status === 'approved';
+  const written = await writeExecution(deps.store, {
+    id: input.execution_id,
+    now,
+    slot: {
+      index: input.slot,
+      fields: {
+        status: approval.status === 'expired' ? 'failed' : 'completed',
+        output: gateOutput(approval),
+        completed_at: approval.decided_at ?? now,
+      },
+    },
+    next: approved ? input.next : undefined,
+    ...(approved ? { status: 'running' as const } : {}),
+  });
+  await approvals.markConsumed(deps.store, approval._id, now);
+  if (!written) return readRunning(deps, { execution_id: input.execution_id, seq: -1 });
+  deps.cache.put(written);
+  return written;
+}
+
+/**
+ * Settles a gate. A proposal only counts while the approval is still pending; what the record says afterwards is what
+ * the workflow follows, so exactly one of approval, denial, expiry and cancellation ever takes effect.
+ */
+export async function settleApproval(
+  deps: Deps,
+  input: StepInput & { approval_id: string; proposal: Proposal },
+): Promise<GateSettled> {
+  await propose(deps, input, input.proposal);
+  const approval = await approvals.findApproval(deps.store, input.org_id, input.approval_id);
+  if (!approval) throw permanent('invalid_state', `Approval ${input.approval_id} has no record.`);
+  if (approval.status === 'pending')
+    return { outcome: 'pending', seq: input.seq, status: 'waiting_approval', ended: false, facts: {} };
+  const record = await recordGate(deps, input, approval);
+  return {
+    outcome: approval.status,
+    seq: record.seq,
+    status: record.status,
+    ended: hasEnded(record.status),
+    facts: factsOf(record, input.slot, input.asked),
+  };
+}

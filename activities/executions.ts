@@ -1,0 +1,115 @@
+/** Begin and end of an execution, and the record of a step that failed without ending it. */
+import type { FinishInput, Recorded, StepInput, StepResult } from '../src/contracts/messages';
+import type { ErrorInfo } from '../src/contracts/execution';
+import { monthOf } from '../src/domain/credits';
+import { release } from '../src/store/credits';
+import { denyForEnd } from '../src/store/approvals';
+import { endExecution, hasEnded, writeExecution, type ExecutionRecord } from '../src/store/executions';
+import type { Deps } from './deps';
+import { readRunning } from './step';
+import { factsOf } from './scope';
+
+/** Marks the execution running; says so when it was cancelled before it began. */
+export async function beginExecution(deps: Deps, input: { execution_id: string; next?: number }): Promise<Recorded> {
+  const now = deps.clock.now();
+  const written = await writeExecution(deps.store, {
+    id: input.execution_id,
+    now,
+    status: 'running',
+    startedAt: now,
+    next: input.next,
+  });
+  const record = written ?? (await readRunning(deps, { execution_id: input.execution_id, seq: -1 }));
+  deps.cache.put(record);
+  return { seq: record.seq, status: record.status, ended: hasEnded(record.status) };
+}
+
+/** Records a failed step of an execution that goes on. */
+export async function recordFailure(deps: Deps, input: StepInput & { error: ErrorInfo }): Promise<StepResult> {
+  const now = deps.clock.now();
+  const written = await writeExecution(deps.store, {
+    id: input.execution_id,
+    now,
+    pure: input.pure,
+    next: input.next,
+    slot: { index: input.slot, fields: { status: 'failed', error: input.error, completed_at: now } },
+    ...(input.completes ? { status: 'completed' as const } : {}),
+  });
+  const record = written ?? (await readRunning(deps, { execution_id: input.execution_id, seq: -1 }));
+  deps.cache.put(record);
+  if (written && hasEnded(record.status)) deps.tallies.add(record);
+  return {
+    seq: record.seq,
+    status: record.status,
+    ended: hasEnded(record.status),
+    facts: factsOf(record, input.slot, input.asked),
+    credits: 0,
+  };
+}
+
+/** Gives back what AI steps that never finished still hold. Settled calls are left alone by their tombstones. */
+async function releaseHeld(deps: Deps, record: ExecutionRecord): Promise<void> {
+  const open = record.steps.filter(
+    (slot) => slot.step_type === 'ai_reason' && slot.status !== 'completed' && slot.started_at !== null,
+  );
+  const months = [...new Set([monthOf(record.created_at), monthOf(deps.clock.now())])];
+  for (const slot of open) {
+    for (const month of months)
+      await release(deps.store, { orgId: record.org_id, month, id: `${record._id}:${slot.path}` }, deps.clock.now());
+  }
+}
+
+/** Ends the execution by compare-and-set: whoever ended it first stays right. */
+export async function finishExecution(
+  deps: Deps,
+  input: FinishInput,
+): Promise<{ status: string; credits_used: number }> {
+  const now = deps.clock.now();
+  const failed =
+    input.failed_slot === null
+      ? {}
+      : {
+          slot: {
+            index: input.failed_slot,
+            fields: { status: 'failed' as const, error: input.error, completed_at: now },
+          },
+        };
+  if (input.status === 'completed') {
+    const written = await writeExecution(deps.store, {
+      id: input.execution_id,
+      now,
+      pure: input.pure,
+      status: 'completed',
+    });
+    return ended(deps, input, written);
+  }
+  if (input.pure.length > 0 || input.failed_slot !== null) {
+    await writeExecution(deps.store, { id: input.execution_id, now, pure: input.pure, ...failed });
+  }
+  await denyForEnd(deps.store, input.execution_id, now);
+  const written = await endExecution(deps.store, {
+    id: input.execution_id,
+    orgId: input.org_id,
+    status: input.status,
+    reason: input.reason,
+    error: input.error,
+    now,
+  });
+  const record = written ?? (await readRunning(deps, { execution_id: input.execution_id, seq: -1 }));
+  await releaseHeld(deps, record);
+  return ended(deps, input, written);
+}
+
+async function ended(
+  deps: Deps,
+  input: FinishInput,
+  written: ExecutionRecord | null,
+): Promise<{ status: string; credits_used: number }> {
+  deps.cache.drop(input.execution_id);
+  if (written) {
+    deps.tallies.add(written);
+    return { status: written.status, credits_used: written.credits_used };
+  }
+  const record = await readRunning(deps, { execution_id: input.execution_id, seq: -1 });
+  return { status: record.status, credits_used: record.credits_used };
+}

@@ -1,0 +1,26 @@
+/** Errors of the outside and of our own store → what Temporal should do about them. */
+import { activityInfo, ApplicationFailure, CancelledFailure } from '@temporalio/activity';
+import { ProviderError } from '../src/providers/error';
+
+/** A failure that another attempt cannot change. `type` becomes the step's error code. */
+export const permanent = (type: string, message: string): ApplicationFailure =>
+  ApplicationFailure.create({ type, message, nonRetryable: true });
+
+/** A failure worth another attempt, after `delayMs` when the other side asked for a pause. */
+const passing = (type: string, message: string, delayMs?: number): ApplicationFailure =>
+  ApplicationFailure.create({
+    type,
+    message,
+    nonRetryable: false,
+    ...(delayMs === undefined ? {} : { nextRetryDelay: delayMs }),
+  });
+
+/** Turns what an outside effect threw into a failure; the last allowed attempt fails for good. */
+export function effectFailure(error: unknown, attemptsMax: number): unknown {
+  if (error instanceof CancelledFailure || error instanceof ApplicationFailure) return error;
+  if (!(error instanceof ProviderError)) return error;
+  const attempt = activityInfo().attempt;
+  if (!error.retryable) return permanent(error.kind, error.message);
+  if (attempt >= attemptsMax) return permanent(error.kind, `${error.message} Gave up after ${attempt} attempts.`);
+  return passing(error.kind, error.message, error.retryAfterMs);
+}

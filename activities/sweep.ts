@@ -1,0 +1,127 @@
+/** The repairs. Every one of them finds nothing to do in a healthy system, is counted and is logged. */
+import { heartbeat } from '@temporalio/activity';
+import { cancelWorkflow, signalDecision, terminateWorkflow, workflowStatus } from '../src/engine/executions';
+import { startStored } from '../src/events/publish';
+import { halfDeletedAgents } from '../src/store/agents';
+import { denyForEnd, markConsumed, unconsumedDecisions } from '../src/store/approvals';
+import { dropTombstone, release, staleReservations } from '../src/store/credits';
+import {
+  endExecution,
+  executions,
+  findExecution,
+  hasEnded,
+  quietExecutions,
+  recentlyCancelled,
+  touchExecution,
+  type ExecutionRecord,
+} from '../src/store/executions';
+import { monthOf, monthsBefore } from '../src/domain/credits';
+import { finishDeletion } from '../src/events/agent-deletion';
+import type { Deps } from './deps';
+
+const MINUTE = 60_000;
+const BATCH = 200;
+/** How long things may be quiet before they are looked at, in milliseconds. */
+export const SWEEP_AFTER = { quiet: 2 * MINUTE, decision: 30_000, ended: 10 * MINUTE, reservation: 60 * MINUTE };
+
+type Counts = Record<string, number>;
+
+/** What a closed workflow says about a record that is still open. */
+const ENDS = {
+  COMPLETED: { status: 'failed', reason: 'terminated_by_operator' },
+  FAILED: { status: 'failed', reason: 'step_failed' },
+  TIMED_OUT: { status: 'failed', reason: 'step_failed' },
+  TERMINATED: { status: 'failed', reason: 'terminated_by_operator' },
+  CANCELLED: { status: 'cancelled', reason: 'cancelled_by_user' },
+} as const;
+
+async function repairQuiet(deps: Deps, record: ExecutionRecord): Promise<string> {
+  const now = deps.clock.now();
+  const status = await workflowStatus(deps.engine, record._id);
+  if (status === null) {
+    await startStored(deps, record);
+    await touchExecution(deps.store, record._id, now);
+    return 'started';
+  }
+  const end = (ENDS as Partial<Record<string, (typeof ENDS)[keyof typeof ENDS]>>)[status];
+  if (!end) {
+    await touchExecution(deps.store, record._id, now);
+    return 'healthy';
+  }
+  await denyForEnd(deps.store, record._id, now);
+  const error =
+    end.status === 'failed'
+      ? { code: end.reason, message: `The workflow closed as ${status} before the execution ended.` }
+      : null;
+  await endExecution(deps.store, { id: record._id, orgId: record.org_id, ...end, error, now });
+  return 'ended';
+}
+
+async function repairEnded(deps: Deps, row: { _id: string; completed_at: Date | null }): Promise<string> {
+  const status = await workflowStatus(deps.engine, row._id);
+  if (status !== 'RUNNING') return 'healthy';
+  const age = deps.clock.now().getTime() - (row.completed_at ?? deps.clock.now()).getTime();
+  if (age > SWEEP_AFTER.ended) await terminateWorkflow(deps.engine, row._id, 'the execution has ended');
+  else await cancelWorkflow(deps.engine, row._id);
+  return 'workflow_cancelled';
+}
+
+async function repairDecisions(deps: Deps, before: Date, count: (kind: string) => void): Promise<void> {
+  for (const approval of await unconsumedDecisions(deps.store, before, BATCH)) {
+    const execution = await findExecution(deps.store, approval.org_id, approval.execution_id);
+    if (!execution || hasEnded(execution.status)) {
+      await markConsumed(deps.store, approval._id, deps.clock.now());
+      continue;
+    }
+    await signalDecision(deps.engine, approval.execution_id, {
+      approval_id: approval._id,
+      decision: approval.status === 'approved' ? 'approved' : 'denied',
+    });
+    count('signalled');
+  }
+}
+
+async function repairCredits(deps: Deps, before: Date, count: (kind: string) => void): Promise<void> {
+  const now = deps.clock.now();
+  const { live, dead } = await staleReservations(deps.store, [monthOf(now), ...monthsBefore(now, 1)], before);
+  for (const { account, id } of dead) await dropTombstone(deps.store, account, id);
+  for (const { account, id } of live) {
+    const [executionId] = id.split(':');
+    const record = await executions.in(deps.store).findById(executionId).lean<ExecutionRecord>().exec();
+    if (record && !hasEnded(record.status)) continue;
+    const [orgId, month] = account.split(':');
+    await release(deps.store, { orgId: orgId ?? '', month: month ?? '', id }, now);
+    count('credits_released');
+  }
+}
+
+/** One pass. Answers how many repairs of each kind were made. */
+export async function sweepOnce(deps: Deps): Promise<Counts> {
+  const counts: Counts = {};
+  const count = (kind: string): void => {
+    if (kind === 'healthy') return;
+    counts[kind] = (counts[kind] ?? 0) + 1;
+    deps.log.warn('repaired', { kind });
+  };
+  const now = deps.clock.now().getTime();
+  const ago = (milliseconds: number): Date => new Date(now - milliseconds);
+  for (const record of await quietExecutions(deps.store, ago(SWEEP_AFTER.quiet), BATCH)) {
+    heartbeat();
+    count(await repairQuiet(deps, record));
+  }
+  for (const row of await recentlyCancelled(
+    deps.store,
+    { since: ago(2 * SWEEP_AFTER.ended), before: ago(MINUTE) },
+    BATCH,
+  )) {
+    heartbeat();
+    count(await repairEnded(deps, row));
+  }
+  await repairDecisions(deps, ago(SWEEP_AFTER.decision), count);
+  await repairCredits(deps, ago(SWEEP_AFTER.reservation), count);
+  for (const agent of await halfDeletedAgents(deps.store, BATCH)) {
+    await finishDeletion(deps, agent);
+    count('agent_deleted');
+  }
+  return counts;
+}

@@ -1,0 +1,80 @@
+/**
+ * The first thing every `npm run` command meets. Plain JavaScript without dependencies, because it runs before they
+ * are there: checks Node, installs what is missing, then hands over to the command's TypeScript entry.
+ */
+'use strict';
+
+const { spawn } = require('node:child_process');
+const { existsSync, statSync } = require('node:fs');
+const { join, resolve } = require('node:path');
+
+const NODE_MINIMUM = [20, 19];
+const COMMANDS = ['dev', 'test', 'check', 'bench'];
+const HEARTBEAT_MS = 1_800;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+const SIGNAL_EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGKILL: 137, SIGTERM: 143 };
+
+const root = resolve(__dirname, '..');
+
+/** Ends with one clear sentence instead of a stack. */
+function refuse(message) {
+  console.error(`signalbox: ${message}`);
+  process.exit(1);
+}
+
+function checkNode() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const [neededMajor, neededMinor] = NODE_MINIMUM;
+  if (major > neededMajor || (major === neededMajor && minor >= neededMinor)) return;
+  refuse(`Node ${NODE_MINIMUM.join('.')} or newer is needed, this is ${process.versions.node} (see .nvmrc)`);
+}
+
+/** npm leaves a copy of the lock file in node_modules; an older or missing one means the install is not current. */
+function needsInstall() {
+  const installed = join(root, 'node_modules', '.package-lock.json');
+  if (!existsSync(installed)) return true;
+  return statSync(join(root, 'package-lock.json')).mtimeMs > statSync(installed).mtimeMs;
+}
+
+/** Runs a program to its end and passes signals on; resolves with its exit code. */
+function run(file, args, options = {}) {
+  return new Promise((resolvePromise) => {
+    const child = spawn(file, args, { cwd: root, stdio: 'inherit', ...options });
+    const forward = (signal) => {
+      child.kill(signal);
+    };
+    for (const signal of SIGNALS) process.on(signal, forward);
+    child.once('error', (error) => refuse(`cannot run ${file}: ${error.message}`));
+    child.once('exit', (code, signal) => {
+      for (const name of SIGNALS) process.off(name, forward);
+      resolvePromise(code ?? SIGNAL_EXIT_CODES[signal] ?? 1);
+    });
+  });
+}
+
+/** npm is silent while it works when its output is not a terminal, so the elapsed time is printed beside it. */
+async function install() {
+  const startedAt = Date.now();
+  const seconds = () => Math.round((Date.now() - startedAt) / 1_000);
+  console.log('signalbox: installing packages (npm ci)');
+  const timer = setInterval(() => console.log(`signalbox: … npm ci (${seconds()} s)`), HEARTBEAT_MS);
+  const npm = process.env.npm_execpath;
+  const code = await (npm ? run(process.execPath, [npm, 'ci']) : run('npm', ['ci']));
+  clearInterval(timer);
+  if (code !== 0) process.exit(code);
+  console.log(`signalbox: packages installed in ${seconds()} s`);
+}
+
+async function main() {
+  const [command = '', ...args] = process.argv.slice(2);
+  if (!COMMANDS.includes(command)) refuse(`say which command to run: ${COMMANDS.join(', ')}`);
+  checkNode();
+  if (needsInstall()) await install();
+  const entry = join(root, 'scripts', `${command}.ts`);
+  if (!existsSync(entry)) refuse(`${entry} is missing`);
+  // Through the channel `dev` notices our end even when we cannot pass on a signal any more, and stops in order.
+  const stdio = command === 'dev' ? ['inherit', 'inherit', 'inherit', 'ipc'] : 'inherit';
+  process.exitCode = await run(process.execPath, ['--import', 'tsx', entry, ...args], { stdio });
+}
+
+void main();

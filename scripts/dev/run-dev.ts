@@ -1,0 +1,77 @@
+/** The command line of `npm run dev`: flags, signals and what is printed when all is up. */
+import { type Scripts, Session, type Started } from './session';
+
+const USAGE = `npm run dev -- [--verbose] [--reset]
+
+  --verbose   show every log line of api and worker, not only warnings
+  --reset     remove all data of earlier runs first`;
+
+// A terminal sends Ctrl-C to every process in front of it and our parents pass it on: the copies are one wish.
+const SAME_WISH_MS = 700;
+
+const startedAt = Date.now();
+const print = (line: string): void => console.log(line);
+
+function announce({ baseUrl, temporalUiUrl, inboxUrl, seed }: Started): void {
+  const seconds = ((Date.now() - startedAt) / 1_000).toFixed(1);
+  const [user] = seed.users;
+  print(`
+Signalbox is ready after ${seconds} s.
+
+  Console          ${baseUrl}/${user ? `   (${user.email} / ${user.password})` : ''}
+  API              ${baseUrl}   docs at ${baseUrl}/docs
+  Temporal Web UI  ${temporalUiUrl || 'not ours'}
+  Inbox            ${inboxUrl}
+  API key          ${seed.keys.plat_all}
+  For scripts      .signalbox/dev.json
+
+Start an execution:
+
+${seed.curl.replaceAll('$BASE', baseUrl)}
+
+Ctrl-C stops everything.`);
+}
+
+/** The first signal stops everything in order, a second one at once: exit hooks then kill what is left. */
+function stopOnSignals(session: Session): void {
+  let firstAt = 0;
+  const handle = () => {
+    if (firstAt > 0) {
+      if (Date.now() - firstAt > SAME_WISH_MS) process.exit(1);
+      return;
+    }
+    firstAt = Date.now();
+    print('\nstopping (Ctrl-C again to end everything at once)');
+    void session.stop().then(() => process.exit(0));
+  };
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, handle);
+  // The process that started us is gone: nobody could stop us any more.
+  if (process.channel) process.on('disconnect', handle);
+}
+
+export interface Project {
+  root: string;
+  scripts: Scripts;
+}
+
+/** Runs the project until it is told to stop; ends the process. */
+export async function runDev({ root, scripts }: Project): Promise<void> {
+  const flags = new Set(process.argv.slice(2));
+  const unknown = [...flags].filter((flag) => flag !== '--verbose' && flag !== '--reset');
+  if (unknown.length > 0) {
+    print(unknown.includes('--help') ? USAGE : `unknown: ${unknown.join(' ')}\n\n${USAGE}`);
+    process.exit(unknown.includes('--help') ? 0 : 2);
+  }
+  print('Signalbox, development mode');
+  const isVerbose = flags.has('--verbose');
+  const session = new Session({ root, scripts, env: process.env, isVerbose, isReset: flags.has('--reset'), print });
+  stopOnSignals(session);
+  try {
+    announce(await session.start());
+  } catch (error) {
+    // Written for people; where it was thrown matters only to those who look into the supervisor itself.
+    console.error(error instanceof Error && !isVerbose ? error.message : error);
+    await session.stop();
+    process.exit(1);
+  }
+}

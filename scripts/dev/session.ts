@@ -1,0 +1,182 @@
+/** One run of the development system: everything is started in order, and taken down in the opposite one. */
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Environment, type Log, removeServiceData, type Services, startServices } from '../services';
+import { tryLock, lockHolder } from '../services/lock';
+import { choosePortFor } from '../services/ports';
+import { waitFor } from '../services/processes';
+import { Progress } from '../services/progress';
+import { endLeftovers } from '../services/records';
+import { SupervisedChild } from './child';
+import { createDevFile, removeDevFile, runningBaseUrl, writeDevFile } from './dev-file';
+import { childEnvironment, keepSecrets } from './environment';
+import { type Inbox, startInbox } from './inbox';
+import { seedFrom, type SeedResult } from './seed-data';
+import { watchServices } from './watch-services';
+
+const PORTS = { api: 3000, temporal: 7233, temporalUi: 8233, store: 27_017, smtp: 1025, inbox: 8025 };
+const READY_MS_MAX = 120_000;
+const CHILD_GRACE_MS = 12_000;
+
+/** Full paths of the TypeScript entries a session runs. */
+export interface Scripts {
+  api: string;
+  worker: string;
+  seed: string;
+}
+
+export interface SessionOptions {
+  /** The project's folder; everything the session keeps is in `.signalbox` below it. */
+  root: string;
+  scripts: Scripts;
+  env: Environment;
+  isVerbose: boolean;
+  isReset: boolean;
+  print: Log;
+}
+
+export interface Started {
+  baseUrl: string;
+  temporalUiUrl: string;
+  inboxUrl: string;
+  seed: SeedResult;
+}
+
+export class Session {
+  readonly #options: SessionOptions;
+  readonly #folder: string;
+  readonly #progress: Progress;
+  /** What has to be taken down, in the order it was brought up. */
+  readonly #undo: (() => void | Promise<void>)[] = [];
+  #stopping: Promise<void> | undefined;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.#folder = join(options.root, '.signalbox');
+    this.#progress = new Progress(options.print);
+  }
+
+  /** Brings everything up. On failure the caller stops the session, which takes down what there is. */
+  async start(): Promise<Started> {
+    const { env, print } = this.#options;
+    await this.#claimFolder();
+    const apiPort = await choosePortFor('api', Number(env['PORT']) || PORTS.api, print);
+    const [services, inbox] = await Promise.all([this.#startServices(), this.#startInbox()]);
+    const secrets = keepSecrets(join(this.#folder, 'secrets.json'));
+    const childEnv = childEnvironment({ own: env, services, inbox, secrets, apiPort });
+    const children = this.#startChildren(childEnv);
+    const baseUrl = `http://127.0.0.1:${apiPort}`;
+    const [seed] = await Promise.all([this.#seed(childEnv), ...children.map((child) => this.#untilReady(child))]);
+    await this.#untilAnswering(`${baseUrl}/readyz`);
+    const started = { baseUrl, temporalUiUrl: services.temporalUiUrl, inboxUrl: inbox.inboxUrl, seed };
+    this.#publish(started);
+    return started;
+  }
+
+  /** Takes everything down in the opposite order; called again, waits for the same end. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#progress.track('stopping', () => this.#undoAll());
+    return this.#stopping;
+  }
+
+  // What one part throws must not keep the others running.
+  async #undoAll(): Promise<void> {
+    for (const undo of this.#undo.toReversed()) {
+      try {
+        await undo();
+      } catch (error) {
+        this.#options.print(`while stopping: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    }
+  }
+
+  /** Registers how to take something down; at once when the session is already being stopped. */
+  #onStop(undo: () => void | Promise<void>): void {
+    if (this.#stopping) void undo();
+    else this.#undo.push(undo);
+  }
+
+  async #claimFolder(): Promise<void> {
+    const { print, isReset } = this.#options;
+    const path = join(this.#folder, 'dev.lock');
+    mkdirSync(this.#folder, { recursive: true });
+    const lock = tryLock(path);
+    const devFile = join(this.#folder, 'dev.json');
+    if (!lock) {
+      const where = runningBaseUrl(devFile) ?? 'not ready yet';
+      throw new Error(`already running here: process ${lockHolder(path)?.pid ?? '?'} (${where}). Stop it first.`);
+    }
+    this.#onStop(() => lock.release());
+    // Left by a run that was killed; scripts must not take it for a running system.
+    removeDevFile(devFile);
+    await endLeftovers(this.#folder, print);
+    if (!isReset) return;
+    await this.#progress.track('removing all data', async () => {
+      await removeServiceData(join(this.#folder, 'data'));
+      rmSync(join(this.#folder, 'inbox'), { recursive: true, force: true });
+    });
+    print('all data removed');
+  }
+
+  async #startServices(): Promise<Services> {
+    const { env, print } = this.#options;
+    const ports = { temporal: PORTS.temporal, temporalUi: PORTS.temporalUi, store: PORTS.store };
+    const services = await startServices({ dataDir: join(this.#folder, 'data'), ports, env, log: print });
+    this.#onStop(() => services.stop());
+    this.#onStop(watchServices(services, print));
+    return services;
+  }
+
+  async #startInbox(): Promise<Inbox> {
+    const { print } = this.#options;
+    const smtpPort = await choosePortFor('mail sink', PORTS.smtp, print);
+    const httpPort = await choosePortFor('inbox', PORTS.inbox, print);
+    const inbox = await startInbox({ smtpPort, httpPort, dir: join(this.#folder, 'inbox'), log: () => {} });
+    this.#onStop(() => inbox.stop());
+    return inbox;
+  }
+
+  #startChildren(env: Record<string, string>): SupervisedChild[] {
+    const { root, scripts, isVerbose, print } = this.#options;
+    const common = { env, cwd: root, recordDir: this.#folder, isVerbose, print };
+    const children = [
+      new SupervisedChild({ ...common, name: 'api', script: scripts.api, readyMessage: 'api ready' }),
+      new SupervisedChild({ ...common, name: 'worker', script: scripts.worker, readyMessage: 'worker ready' }),
+    ];
+    this.#onStop(async () => {
+      await Promise.all(children.map((child) => child.stop(CHILD_GRACE_MS)));
+    });
+    if (!this.#stopping) for (const child of children) child.start();
+    return children;
+  }
+
+  async #untilReady(child: SupervisedChild): Promise<void> {
+    const limit = new Promise<never>((_resolve, reject) => {
+      const give = () => reject(new Error(`${child.name} was not ready after ${READY_MS_MAX / 1_000} s`));
+      setTimeout(give, READY_MS_MAX).unref();
+    });
+    await this.#progress.track(`${child.name}: starting`, () => Promise.race([child.ready, limit]));
+  }
+
+  async #untilAnswering(url: string): Promise<void> {
+    const answers = async () =>
+      (await fetch(url, { signal: AbortSignal.timeout(2_000) }).catch(() => null))?.status === 200;
+    const isReady = await this.#progress.track('api: becoming ready', () =>
+      waitFor(answers, { timeoutMs: READY_MS_MAX, intervalMs: 50 }),
+    );
+    if (!isReady) throw new Error(`${url} did not answer 200 within ${READY_MS_MAX / 1_000} s`);
+  }
+
+  #seed(env: Record<string, string>): Promise<SeedResult> {
+    const { scripts } = this.#options;
+    return this.#progress.track('seed: demo organisations', () =>
+      seedFrom(scripts.seed, { mongodbUri: env['MONGODB_URI'] ?? '', env, keysFile: join(this.#folder, 'keys.json') }),
+    );
+  }
+
+  #publish({ seed, ...addresses }: Started): void {
+    const path = join(this.#folder, 'dev.json');
+    this.#onStop(() => removeDevFile(path));
+    if (!this.#stopping) writeDevFile(path, createDevFile(addresses, seed));
+  }
+}

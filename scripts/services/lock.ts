@@ -1,0 +1,96 @@
+/** A lock file held by one live process; the lock of a dead one is taken over. */
+import { linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { identify, isSame, type ProcessIdentity, waitFor } from './processes';
+
+const WAIT_MS_MAX = 30 * 60_000;
+const POLL_MS = 200;
+const TAKEOVER_MS_MAX = 10_000;
+
+interface Holder extends ProcessIdentity {
+  token: string;
+}
+
+export interface Lock {
+  release(): void;
+}
+
+/** The live process that holds the lock, if any. */
+export function lockHolder(path: string): ProcessIdentity | undefined {
+  const holder = readHolder(path);
+  return holder && isSame(holder) ? holder : undefined;
+}
+
+function readHolder(path: string): Holder | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Holder;
+  } catch {
+    return undefined;
+  }
+}
+
+// A link appears whole or not at all, so nobody ever reads a half-written lock.
+function create(path: string, holder: Holder): boolean {
+  const draft = `${path}.${holder.token}`;
+  writeFileSync(draft, JSON.stringify(holder));
+  try {
+    linkSync(draft, path);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/**
+ * Removes the lock of a dead process. Guarded by a second lock: without it, two waiters could both see the dead
+ * holder and the slower one would remove the lock the faster one has just created.
+ */
+function clearDead(path: string, self: Holder): void {
+  const guard = `${path}.takeover`;
+  if (!create(guard, self)) {
+    const age = Date.now() - (statSync(guard, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
+    if (age > TAKEOVER_MS_MAX) rmSync(guard, { force: true });
+    return;
+  }
+  try {
+    if (!lockHolder(path)) rmSync(path, { force: true });
+  } finally {
+    rmSync(guard, { force: true });
+  }
+}
+
+/** The lock when it can be had at once; undefined while a live process holds it. */
+export function tryLock(path: string): Lock | undefined {
+  const self: Holder = { ...identify(process.pid), token: randomUUID() };
+  if (!create(path, self)) {
+    if (lockHolder(path)) return undefined;
+    clearDead(path, self);
+    if (!create(path, self)) return undefined;
+  }
+  return {
+    release() {
+      if (readHolder(path)?.token === self.token) rmSync(path, { force: true });
+    },
+  };
+}
+
+/** Runs `work` under the lock; `onWait` hears who holds it while waiting. */
+export async function withLock<T>(path: string, onWait: (pid: number) => void, work: () => Promise<T>): Promise<T> {
+  let lock: Lock | undefined;
+  const isHeld = await waitFor(
+    () => {
+      lock = tryLock(path);
+      if (!lock) onWait(lockHolder(path)?.pid ?? 0);
+      return lock !== undefined;
+    },
+    { timeoutMs: WAIT_MS_MAX, intervalMs: POLL_MS },
+  );
+  if (!isHeld || !lock) throw new Error(`${path} is still held by process ${lockHolder(path)?.pid ?? 'unknown'}`);
+  try {
+    return await work();
+  } finally {
+    lock.release();
+  }
+}

@@ -1,0 +1,82 @@
+/** `npm test`: every suite, one closing line, a true exit code. Nothing is skipped because a server is missing. */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const ROOT = resolve(__dirname, '..');
+
+interface Suite {
+  name: string;
+  project: string;
+  workers: number;
+}
+
+/** Fast first; the suites that kill servers run alone, one after another. */
+const SUITES: Suite[] = [
+  { name: 'unit, architecture and contract', project: 'unit', workers: 2 },
+  { name: 'integration, workflow and end to end', project: 'system', workers: 2 },
+  { name: 'faults', project: 'fault', workers: 1 },
+];
+
+interface Result {
+  numPassedTests: number;
+  numFailedTests: number;
+  numPendingTests: number;
+}
+
+function runJest(suite: Suite, outputFile: string): Promise<number> {
+  const jest = resolve(ROOT, 'node_modules/jest/bin/jest.js');
+  const args = [
+    jest,
+    '--selectProjects',
+    suite.project,
+    '--maxWorkers',
+    String(suite.workers),
+    '--json',
+    '--outputFile',
+    outputFile,
+    ...process.argv.slice(2),
+  ];
+  return new Promise((done) => {
+    // The JSON goes to the file and the report to stderr; stdout would only repeat the JSON.
+    const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
+    child.once('exit', (code) => done(code ?? 1));
+  });
+}
+
+const read = (file: string): Result | null => {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Result;
+  } catch {
+    return null;
+  }
+};
+
+/** A skipped test counts as failed; so does a suite that could not even start, though no test of it has. */
+function countOf(result: Result | null, code: number): { passed: number; failed: number } {
+  if (!result) return { passed: 0, failed: 1 };
+  const failed = result.numFailedTests + result.numPendingTests;
+  const broken = failed === 0 && (code !== 0 || result.numPassedTests === 0);
+  return { passed: result.numPassedTests, failed: broken ? 1 : failed };
+}
+
+async function main(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-results-'));
+  const total = { passed: 0, failed: 0 };
+  for (const suite of SUITES) {
+    const startedAt = performance.now();
+    process.stderr.write(`\n== ${suite.name} ==\n`);
+    const file = join(folder, `${suite.project}.json`);
+    const code = await runJest(suite, file);
+    const counted = countOf(read(file), code);
+    total.passed += counted.passed;
+    total.failed += counted.failed;
+    process.stderr.write(`== ${suite.name}: ${Math.round((performance.now() - startedAt) / 1_000)} s ==\n`);
+  }
+  rmSync(folder, { recursive: true, force: true });
+  console.log(`${total.passed} passed, ${total.failed} failed`);
+  process.exit(total.failed === 0 ? 0 : 1);
+}
+
+void main();

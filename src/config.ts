@@ -1,0 +1,160 @@
+/** Every environment variable Signalbox reads, once: its name, type, default and meaning. */
+
+type Kind = 'string' | 'integer' | 'boolean' | 'list' | 'secret';
+
+interface Setting {
+  kind: Kind;
+  fallback: string;
+  meaning: string;
+}
+
+const setting = (kind: Kind, fallback: string, meaning: string): Setting => ({ kind, fallback, meaning });
+
+/** The whole surface an operator can configure. Names are what `docker-compose.yml` and `.env` use. */
+export const SETTINGS = {
+  SIGNALBOX_MODE: setting(
+    'string',
+    'production',
+    '`production` or `development`; development allows the seeded login and loopback http',
+  ),
+  HOST: setting('string', '127.0.0.1', 'Address the API listens on'),
+  PORT: setting('integer', '3000', 'Port the API listens on'),
+  PUBLIC_URL: setting('string', '', 'Base address clients use; default is http://HOST:PORT'),
+  WORKER_PORT: setting('integer', '0', 'Port of the worker health endpoint; 0 picks a free one'),
+  MONGODB_URI: setting(
+    'secret',
+    'mongodb://127.0.0.1:27017/signalbox',
+    'MongoDB connection string, database name included',
+  ),
+  TEMPORAL_ADDRESS: setting('string', '127.0.0.1:7233', 'Temporal frontend, host:port'),
+  TEMPORAL_NAMESPACE: setting('string', 'default', 'Temporal namespace'),
+  TEMPORAL_TASK_QUEUE: setting('string', 'signalbox', 'Task queue of workflows and activities'),
+  TEMPORAL_UI_URL: setting('string', '', 'Base address of the Temporal Web UI, for links'),
+  WORKFLOW_BUNDLE: setting('string', '', 'Path of a prebuilt workflow bundle; empty builds one at start'),
+  WORKER_ACTIVITY_SLOTS: setting('integer', '100', 'Remote activities one worker runs at once'),
+  WORKER_CACHED_WORKFLOWS: setting(
+    'integer',
+    '2000',
+    'Workflows one worker keeps in memory; keep above the open executions that matter',
+  ),
+  SHUTDOWN_GRACE_SECONDS: setting('integer', '20', 'How long running activities may finish after SIGTERM'),
+  KEY_PEPPER: setting('secret', '', 'Secret mixed into API key hashes, 32 characters or more'),
+  SESSION_SECRET: setting('secret', '', 'Seed of the session signing key and of CSRF tokens, 32 characters or more'),
+  TOKEN_SECRET: setting(
+    'secret',
+    '',
+    'Seed of the key that seals continuation tokens and cursors, 32 characters or more',
+  ),
+  RATE_TENANT_FLAT: setting(
+    'integer',
+    '0',
+    'One request limit per minute for every tenant, whatever its tier; 0 uses the tier',
+  ),
+  SMTP_URL: setting('secret', 'smtp://127.0.0.1:1025', 'SMTP relay for notification mail'),
+  MAIL_FROM: setting('string', 'Signalbox <agents@signalbox.localhost>', 'Sender of notification mail'),
+  SMS_GATEWAY_URL: setting('string', '', 'HTTP gateway that takes {channel, to, body} for sms'),
+  SLACK_GATEWAY_URL: setting('string', '', 'HTTP gateway for slack messages'),
+  TEAMS_GATEWAY_URL: setting('string', '', 'HTTP gateway for teams messages'),
+  WEBHOOK_GATEWAY_URL: setting('string', '', 'HTTP gateway for webhook messages; empty posts to each recipient URL'),
+  GATEWAY_TOKEN: setting('secret', '', 'Bearer token sent to the HTTP gateways'),
+  HTTP_ALLOW_ADDRESSES: setting(
+    'list',
+    '',
+    'Private addresses or CIDR ranges that http_request steps may reach all the same',
+  ),
+  AI_PROVIDER: setting('string', 'offline', '`offline`, `openai`, `anthropic` or `openai_compatible`'),
+  AI_API_KEY: setting('secret', '', 'Key of the AI provider'),
+  AI_BASE_URL: setting('string', '', 'Base address of an OpenAI-compatible provider, or an override for the others'),
+  AI_MODEL_QUICK: setting('string', '', 'Model of the quick tier'),
+  AI_MODEL_STANDARD: setting('string', '', 'Model of the standard tier'),
+  AI_MODEL_PREMIUM: setting('string', '', 'Model of the premium tier'),
+  AI_MODEL_EXPERT: setting('string', '', 'Model of the expert tier'),
+  LOG_LEVEL: setting('string', 'info', '`debug`, `info`, `warn`, `error` or `silent`'),
+} as const satisfies Record<string, Setting>;
+
+type SettingName = keyof typeof SETTINGS;
+type Environment = Record<string, string | undefined>;
+
+/** Thrown at start when a variable is missing or malformed; the message names it and the fix. */
+export class ConfigError extends Error {}
+
+function reader(env: Environment) {
+  const text = (name: SettingName): string => env[name] ?? SETTINGS[name].fallback;
+  return {
+    text,
+    integer: (name: SettingName): number => {
+      const value = Number(text(name));
+      if (!Number.isInteger(value) || value < 0)
+        throw new ConfigError(`${name} must be a whole number, got "${text(name)}"`);
+      return value;
+    },
+    list: (name: SettingName): string[] =>
+      text(name)
+        .split(',')
+        .map((part) => part.trim())
+        .filter(Boolean),
+  };
+}
+
+const DEVELOPMENT_SECRET = 'signalbox-development-secret-not-for-production';
+
+/** Reads and checks the environment. Production refuses to start with short or missing secrets. */
+export function readConfig(env: Environment = process.env) {
+  const { text, integer, list } = reader(env);
+  const mode = text('SIGNALBOX_MODE');
+  if (mode !== 'production' && mode !== 'development')
+    throw new ConfigError(`SIGNALBOX_MODE must be "production" or "development", got "${mode}"`);
+  const secret = (name: SettingName): string => {
+    const value = text(name);
+    if (value.length >= 32) return value;
+    if (mode === 'production' || value)
+      throw new ConfigError(`${name} must have 32 characters or more; create one with: openssl rand -hex 32`);
+    return `${DEVELOPMENT_SECRET}:${name}`;
+  };
+  const host = text('HOST');
+  const port = integer('PORT');
+  return {
+    mode,
+    host,
+    port,
+    publicUrl: (text('PUBLIC_URL') || `http://${host}:${port}`).replace(/\/$/, ''),
+    workerPort: integer('WORKER_PORT'),
+    mongodbUri: text('MONGODB_URI'),
+    temporal: {
+      address: text('TEMPORAL_ADDRESS'),
+      namespace: text('TEMPORAL_NAMESPACE'),
+      taskQueue: text('TEMPORAL_TASK_QUEUE'),
+      uiUrl: text('TEMPORAL_UI_URL').replace(/\/$/, ''),
+      workflowBundle: text('WORKFLOW_BUNDLE'),
+      activitySlots: integer('WORKER_ACTIVITY_SLOTS'),
+      cachedWorkflows: integer('WORKER_CACHED_WORKFLOWS'),
+      shutdownGraceSeconds: integer('SHUTDOWN_GRACE_SECONDS'),
+    },
+    secrets: { keyPepper: secret('KEY_PEPPER'), session: secret('SESSION_SECRET'), token: secret('TOKEN_SECRET') },
+    rateTenantFlat: integer('RATE_TENANT_FLAT'),
+    mail: { smtpUrl: text('SMTP_URL'), from: text('MAIL_FROM') },
+    gateways: {
+      sms: text('SMS_GATEWAY_URL'),
+      slack: text('SLACK_GATEWAY_URL'),
+      teams: text('TEAMS_GATEWAY_URL'),
+      webhook: text('WEBHOOK_GATEWAY_URL'),
+      token: text('GATEWAY_TOKEN'),
+    },
+    httpAllowAddresses: list('HTTP_ALLOW_ADDRESSES'),
+    ai: {
+      provider: text('AI_PROVIDER'),
+      apiKey: text('AI_API_KEY'),
+      baseUrl: text('AI_BASE_URL'),
+      models: {
+        quick: text('AI_MODEL_QUICK'),
+        standard: text('AI_MODEL_STANDARD'),
+        premium: text('AI_MODEL_PREMIUM'),
+        expert: text('AI_MODEL_EXPERT'),
+      },
+    },
+    logLevel: text('LOG_LEVEL'),
+  };
+}
+
+/** The checked configuration, built once per process and passed down inside the context. */
+export type Config = ReturnType<typeof readConfig>;

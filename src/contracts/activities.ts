@@ -1,0 +1,26 @@
+/** All a workflow may ask of the world. Implemented in activities/, called through policies in workflows/policies.ts. */
+import type { FinishInput, GateOpened, GateSettled, Recorded, StepInput, StepResult } from './messages';
+import type { Decision } from './approval';
+
+export interface Activities {
+  /** Marks the execution running. `ended` when it was cancelled before it began. */
+  beginExecution(input: { execution_id: string; org_id: string; run_id: string; next?: number }): Promise<Recorded>;
+  aiReason(input: StepInput): Promise<StepResult>;
+  notification(input: StepInput): Promise<StepResult>;
+  httpRequest(input: StepInput): Promise<StepResult>;
+  setVariables(input: StepInput): Promise<StepResult>;
+  openApproval(input: StepInput): Promise<GateOpened>;
+  /** Settles the gate by compare-and-set and answers what its record says. `signal` and `expired` are proposals. */
+  settleApproval(
+    input: StepInput & {
+      approval_id: string;
+      proposal: { decision: Decision; note?: string } | 'expired' | 'cancelled' | null;
+    },
+  ): Promise<GateSettled>;
+  /** Records a failed step whose error policy is `continue`. */
+  recordFailure(input: StepInput & { error: { code: string; message: string } }): Promise<StepResult>;
+  /** Ends the execution by compare-and-set; answers the status the record really has. */
+  finishExecution(input: FinishInput): Promise<{ status: string; credits_used: number }>;
+  /** One pass of the repairs; answers how many of each were needed. A healthy system repairs nothing. */
+  sweepOnce(): Promise<Record<string, number>>;
+}

@@ -1,0 +1,67 @@
+/** Rules over data: trigger filters, agent conditions, a step's `when` and a branch's choice share one grammar. */
+import { Anything, Closed, Enum, Reference, Type, type Static } from './schema';
+
+export const OPERATORS = [
+  'eq',
+  'neq',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'in',
+  'not_in',
+  'between',
+  'contains',
+  'not_contains',
+  'starts_with',
+  'ends_with',
+  'matches',
+  'exists',
+  'not_exists',
+  'is_empty',
+  'is_not_empty',
+  'before',
+  'after',
+  'within_last',
+  'changed',
+  'changed_from',
+  'changed_to',
+] as const;
+export type Operator = (typeof OPERATORS)[number];
+
+export const FieldPath = Type.String({
+  pattern: '^[A-Za-z_][A-Za-z0-9_-]*(\\.[A-Za-z0-9_-]+){0,11}$',
+  maxLength: 200,
+  description: 'Dotted path, for example `priority` or `steps.triage.output.label`',
+});
+
+/** One comparison on the trigger event's payload; a trigger's filters must all hold. */
+export const Filter = Closed(
+  {
+    field: FieldPath,
+    operator: Enum(OPERATORS),
+    value: Type.Optional(Anything({ description: 'What to compare with; its shape follows the operator' })),
+    case_sensitive: Type.Optional(Type.Boolean({ description: 'Text comparisons ignore case unless this is true' })),
+  },
+  { $id: 'Filter' },
+);
+export type Filter = Static<typeof Filter>;
+
+/** A comparison or a group of them. */
+export type Condition = Filter | { all: Condition[] } | { any: Condition[] } | { not: Condition };
+
+const group = (key: string, schema: object) => ({
+  type: 'object',
+  additionalProperties: false,
+  required: [key],
+  properties: { [key]: schema },
+});
+const members = { type: 'array', minItems: 1, maxItems: 20, items: { $ref: 'Condition' } };
+
+export const Condition = Type.Unsafe<Condition>({
+  $id: 'Condition',
+  description: 'A rule `{field, operator, value}` or a group `{all: […]}`, `{any: […]}`, `{not: …}`',
+  type: 'object',
+  oneOf: [{ $ref: 'Filter' }, group('all', members), group('any', members), group('not', { $ref: 'Condition' })],
+});
+export const ConditionReference = () => Reference<Condition>('Condition');

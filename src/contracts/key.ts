@@ -1,0 +1,100 @@
+/** API keys as the console shows and takes them: one shape for platform and mail keys. */
+import { MAIL_SCOPES, PRODUCT_SCOPES, TIERS } from './principal';
+import { Closed, Enum, Id, Nullable, Timestamp, Type, type Static } from './schema';
+
+/** What a key opens: product APIs and the agent service, or the mail service. */
+export const KeyKinds = Enum(['platform', 'mail']);
+export const KEY_STATUSES = ['active', 'expired', 'revoked'] as const;
+export type KeyStatus = (typeof KEY_STATUSES)[number];
+
+const KEY_NAME_MAX = 120;
+const OVERLAP_SECONDS_MAX = 604_800;
+
+const Name = () => Type.String({ minLength: 1, maxLength: KEY_NAME_MAX, pattern: '\\S' });
+const Expiry = () =>
+  Type.Optional(
+    Nullable(Timestamp({ description: 'When the key stops working; `null` or absent means never. In the future.' })),
+  );
+
+export const ApiKey = Type.Object(
+  {
+    id: Id(),
+    kind: KeyKinds,
+    name: Type.String(),
+    maskedKey: Type.String({ description: 'The only preview of the key after its creation' }),
+    last4: Type.String(),
+    scopes: Type.Array(Type.String()),
+    status: Enum(KEY_STATUSES),
+    tier: Enum(TIERS),
+    expiresAt: Nullable(Timestamp()),
+    lastUsedAt: Nullable(Timestamp()),
+    totalRequests: Type.Integer(),
+    requests30d: Type.Integer(),
+    errorRate: Nullable(
+      Type.Number({ description: 'Percentage of 4xx and 5xx over 30 days; `null` without requests' }),
+    ),
+    createdAt: Timestamp(),
+    createdBy: Type.String(),
+    revokedAt: Nullable(Timestamp()),
+    revokedBy: Nullable(Type.String()),
+    rotatedFrom: Nullable(Id()),
+    version: Type.Integer(),
+  },
+  { $id: 'ApiKey' },
+);
+export type ApiKey = Static<typeof ApiKey>;
+
+/** The answer to creation and rotation: the only time the key itself is shown. */
+export const IssuedApiKey = Type.Object(
+  { ...ApiKey.properties, key: Type.String({ description: 'Shown once; store it now' }) },
+  { $id: 'IssuedApiKey' },
+);
+
+/** `then` is a keyword of JSON Schema here, not a method. */
+// oxlint-disable-next-line unicorn/no-thenable
+const when = (condition: object, consequence: object) => ({ if: condition, then: consequence });
+const scopeList = (values: readonly string[], options: object = {}) => ({
+  properties: { scopes: { items: { enum: [...values] }, ...options } },
+});
+const kindIs = (kind: string) => ({ properties: { kind: { const: kind } }, required: ['kind'] });
+
+/** A platform key may have no scopes, which means no access; a mail key needs at least one. */
+export const CreateApiKey = Closed(
+  {
+    kind: KeyKinds,
+    name: Name(),
+    scopes: Type.Array(Type.String(), { uniqueItems: true, maxItems: 20 }),
+    expiresAt: Expiry(),
+  },
+  {
+    $id: 'CreateApiKey',
+    allOf: [
+      when(kindIs('mail'), scopeList(MAIL_SCOPES, { minItems: 1 })),
+      when(kindIs('platform'), scopeList(PRODUCT_SCOPES)),
+    ],
+  },
+);
+export type CreateApiKey = Static<typeof CreateApiKey>;
+
+export const UpdateApiKey = Closed(
+  {
+    name: Type.Optional(Name()),
+    scopes: Type.Optional(Type.Array(Enum([...PRODUCT_SCOPES, ...MAIL_SCOPES]), { uniqueItems: true, maxItems: 20 })),
+    expiresAt: Expiry(),
+  },
+  { $id: 'UpdateApiKey', minProperties: 1 },
+);
+export type UpdateApiKey = Static<typeof UpdateApiKey>;
+
+export const RotateApiKey = Closed(
+  {
+    overlapSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: OVERLAP_SECONDS_MAX,
+        description: 'How long the old key goes on working; a day unless named',
+      }),
+    ),
+  },
+  { $id: 'RotateApiKey' },
+);

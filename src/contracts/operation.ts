@@ -1,0 +1,100 @@
+/** An operation is the one declaration of a route: from it come validation, types, OpenAPI, the client and the tests. */
+import type { Access, Principal } from './principal';
+import type { ProblemCode } from './problem';
+import type { Static, TSchema } from './schema';
+
+export const SERVICES = [
+  'agents',
+  'mail',
+  'console',
+  'psa',
+  'crm',
+  'books',
+  'rmm',
+  'security',
+  'defend',
+  'backups',
+  'voice',
+  'portal',
+] as const;
+export type ServiceName = (typeof SERVICES)[number];
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+export interface Operation<
+  Params extends TSchema = TSchema,
+  Query extends TSchema = TSchema,
+  Body extends TSchema = TSchema,
+  Responses extends Record<number, TSchema | null> = Record<number, TSchema | null>,
+> {
+  /** `operationId` in OpenAPI, name of the handler, of the client's method and of the test. */
+  id: string;
+  /** The mount that serves it: `/agents`, `/psa`, … */
+  service: ServiceName;
+  method: Method;
+  /** Express path below the mount, for example `/api/agents/:id`. */
+  path: string;
+  tag: string;
+  summary: string;
+  description?: string;
+  access: Access;
+  params?: Params;
+  query?: Query;
+  body?: Body;
+  /** The schema of each success; `null` for a reply without a body. */
+  responses: Responses;
+  /** Refusals beyond those every operation has (400, 401, 403, 429, 500, 503). */
+  errors?: readonly ProblemCode[];
+  /** The code a schema violation of the body gets; `validation_error` unless named. */
+  invalidBody?: ProblemCode;
+  /** Largest body in bytes; 256 KiB unless named. */
+  bodyBytesMax?: number;
+  /** Example request bodies, validated by a test and shown in OpenAPI. */
+  examples?: Record<string, unknown>;
+  /** Answered even when the tenant's window is spent, and not counted. */
+  unmetered?: boolean;
+}
+
+/** Declares an operation and keeps the exact types of its schemas. */
+export const operation = <
+  Params extends TSchema,
+  Query extends TSchema,
+  Body extends TSchema,
+  Responses extends Record<number, TSchema | null>,
+>(
+  declared: Operation<Params, Query, Body, Responses>,
+): Operation<Params, Query, Body, Responses> => declared;
+
+/** The value of a schema that an operation may or may not declare. */
+type Parsed<Schema> = Exclude<Schema, undefined> extends infer Declared extends TSchema ? Static<Declared> : undefined;
+
+/** What a handler receives: input that has already been authenticated, limited, authorised and validated. */
+export interface Call<Shape extends Operation, Context> {
+  params: Parsed<Shape['params']>;
+  query: Parsed<Shape['query']>;
+  body: Parsed<Shape['body']>;
+  principal: Principal;
+  context: Context;
+  requestId: string;
+  /** Request headers by lower-case name. */
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+type ReplyBody<Schema> = Schema extends TSchema ? { body: Static<Schema> } : { body?: undefined };
+
+/** What a handler answers: one of the declared statuses with exactly its body. */
+export type Reply<Shape extends Operation> = {
+  [Status in keyof Shape['responses']]: {
+    status: Status;
+    headers?: Record<string, string>;
+    /** Weak entity tag without quotes; the mount answers 304 when the client has it. */
+    etag?: string;
+  } & ReplyBody<Shape['responses'][Status]>;
+}[keyof Shape['responses']];
+
+export type Handler<Shape extends Operation, Context> = (call: Call<Shape, Context>) => Promise<Reply<Shape>>;
+
+/** One handler per operation; a missing one, or one that answers the wrong shape, does not compile. */
+export type Handlers<Table extends Record<string, Operation>, Context> = {
+  [Name in keyof Table]: Handler<Table[Name], Context>;
+};

@@ -1,0 +1,97 @@
+/** The console's own routes: signing in, API keys and the live state of the limits. */
+import { ApiKey, CreateApiKey, IssuedApiKey, KeyKinds, KEY_STATUSES, RotateApiKey, UpdateApiKey } from '../key';
+import { operation } from '../operation';
+import { ItemsPage, Limit } from '../page';
+import { MAIL_SCOPES, PRODUCT_SCOPES, type Access } from '../principal';
+import { Closed, Enum, Id, Type } from '../schema';
+import { RateLimitState, Session, SignIn } from '../session';
+
+const manageKeys: Access = { kind: 'session', permission: 'keys:manage' };
+const ownSession: Access = { kind: 'session', permission: 'session:own' };
+const byId = Closed({ id: Id() });
+
+const session = {
+  signIn: operation({
+    id: 'signIn', service: 'console', method: 'POST', path: '/api/session', tag: 'Session',
+    summary: 'Sign in with e-mail and password (development mode only)',
+    description: 'Sets the session cookie. Ten wrong passwords in 15 minutes close the door for this address and e-mail.',
+    access: { kind: 'public' },
+    body: SignIn, examples: { owner: { email: 'owner@demo.test', password: 'the password `npm run dev` prints' } },
+    responses: { 200: Session }, errors: ['unauthorized', 'not_found', 'csrf_failed'],
+  }),
+  getSession: operation({
+    id: 'getSession', service: 'console', method: 'GET', path: '/api/session', tag: 'Session',
+    summary: 'Read the own session', access: ownSession, unmetered: true,
+    responses: { 200: Session },
+  }),
+  signOut: operation({
+    id: 'signOut', service: 'console', method: 'DELETE', path: '/api/session', tag: 'Session',
+    summary: 'End the session on every process', access: ownSession, unmetered: true,
+    responses: { 204: null }, errors: ['csrf_failed'],
+  }),
+};
+
+const keys = {
+  listApiKeys: operation({
+    id: 'listApiKeys', service: 'console', method: 'GET', path: '/api/api-keys', tag: 'API keys',
+    summary: 'List the API keys of the org, newest first; revoked ones stay listed',
+    access: manageKeys,
+    query: Closed({
+      kind: Type.Optional(KeyKinds),
+      status: Type.Optional(Enum(KEY_STATUSES)),
+      scope: Type.Optional(Enum([...PRODUCT_SCOPES, ...MAIL_SCOPES])),
+      limit: Limit,
+      continuationToken: Type.Optional(Type.String({ maxLength: 1_000 })),
+    }),
+    responses: { 200: ItemsPage(ApiKey) }, errors: ['invalid_cursor'],
+  }),
+  createApiKey: operation({
+    id: 'createApiKey', service: 'console', method: 'POST', path: '/api/api-keys', tag: 'API keys',
+    summary: 'Create a key; `key` is shown this once',
+    access: manageKeys,
+    body: CreateApiKey,
+    examples: {
+      platform: { kind: 'platform', name: 'Reporting sync', scopes: ['PSA', 'CRM'], expiresAt: '2099-12-31T00:00:00.000Z' },
+      mail: { kind: 'mail', name: 'Password reset mails', scopes: ['send'] },
+    },
+    responses: { 201: IssuedApiKey }, errors: ['conflict', 'csrf_failed'],
+  }),
+  getApiKey: operation({
+    id: 'getApiKey', service: 'console', method: 'GET', path: '/api/api-keys/:id', tag: 'API keys',
+    summary: 'Read one key', access: manageKeys, params: byId,
+    responses: { 200: ApiKey }, errors: ['not_found'],
+  }),
+  updateApiKey: operation({
+    id: 'updateApiKey', service: 'console', method: 'PATCH', path: '/api/api-keys/:id', tag: 'API keys',
+    summary: 'Change name, scopes or expiry; in force when the reply is sent',
+    description: 'Only the fields sent are changed; `expiresAt: null` removes the expiry. The key value and its kind never change. `If-Match` is honoured.',
+    access: manageKeys, params: byId, body: UpdateApiKey,
+    examples: { scopes: { scopes: ['PSA'] } },
+    responses: { 200: ApiKey }, errors: ['not_found', 'conflict', 'version_conflict', 'csrf_failed'],
+  }),
+  rotateApiKey: operation({
+    id: 'rotateApiKey', service: 'console', method: 'POST', path: '/api/api-keys/:id/rotate', tag: 'API keys',
+    summary: 'Issue a successor; the old key goes on for `overlapSeconds`',
+    access: manageKeys, params: byId, body: RotateApiKey,
+    examples: { hour: { overlapSeconds: 3_600 } },
+    responses: { 201: IssuedApiKey }, errors: ['not_found', 'conflict', 'version_conflict', 'csrf_failed'],
+  }),
+  revokeApiKey: operation({
+    id: 'revokeApiKey', service: 'console', method: 'DELETE', path: '/api/api-keys/:id', tag: 'API keys',
+    summary: 'Revoke a key for good; refused everywhere when the reply is sent',
+    access: manageKeys, params: byId,
+    responses: { 204: null }, errors: ['not_found', 'version_conflict', 'csrf_failed'],
+  }),
+};
+
+const limits = {
+  getRateLimit: operation({
+    id: 'getRateLimit', service: 'console', method: 'GET', path: '/api/rate-limit', tag: 'Limits',
+    summary: 'The live state of every limit that applies to the caller; not counted',
+    access: { kind: 'product', scopes: PRODUCT_SCOPES, permission: 'session:own' }, unmetered: true,
+    responses: { 200: RateLimitState },
+  }),
+};
+
+/** Every route of the console service that is not a product resource. */
+export const consoleOperations = { ...session, ...keys, ...limits };

@@ -1,0 +1,133 @@
+/** Step definitions: what an agent may do, told apart by `type`. */
+import { ConditionReference, type Condition } from './condition';
+import { Anything, Closed, Duration, Enum, Json, Reference, Tagged, Type, type Static, type TSchema } from './schema';
+
+export const MODEL_TIERS = ['quick', 'standard', 'premium', 'expert'] as const;
+export type ModelTier = (typeof MODEL_TIERS)[number];
+
+export const CHANNELS = ['email', 'sms', 'slack', 'teams', 'webhook'] as const;
+export type Channel = (typeof CHANNELS)[number];
+
+export const StepId = Type.String({
+  pattern: '^[a-z][a-z0-9_-]{0,63}$',
+  description: 'Name of the step, unique in the agent; later steps refer to it as `steps.<id>.output`',
+});
+
+const common = {
+  id: StepId,
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 120 })),
+  when: Type.Optional(ConditionReference()),
+  timeout: Type.Optional(Duration({ description: 'Longest time one attempt may take' })),
+  retry: Type.Optional(
+    Closed({
+      max_attempts: Type.Integer({ minimum: 1, maximum: 20 }),
+      initial: Type.Optional(Duration()),
+      max: Type.Optional(Duration()),
+    }),
+  ),
+  on_error: Type.Optional(
+    Enum(['fail', 'continue'], { description: 'What a failed step does to the execution; `fail` unless named' }),
+  ),
+};
+
+/** Declares one member of the union; the literal type of `type` is kept for exhaustive switches. */
+const step = <Name extends string, Fields extends Record<string, TSchema>>(type: Name, id: string, fields: Fields) =>
+  Closed({ type: Type.Literal(type), ...common, ...fields }, { $id: id });
+
+export const AiReasonStep = step('ai_reason', 'AiReasonStep', {
+  tier: Type.Optional(Enum(MODEL_TIERS, { description: '`standard` unless named' })),
+  prompt: Type.String({ minLength: 1, maxLength: 32_000 }),
+  output_schema: Type.Optional(Json({ description: 'JSON Schema of an object the model must return' })),
+  max_output_tokens: Type.Optional(Type.Integer({ minimum: 16, maximum: 32_000 })),
+});
+
+export const NotificationStep = step('notification', 'NotificationStep', {
+  channel: Enum(CHANNELS),
+  recipients: Type.Array(Type.String({ minLength: 1, maxLength: 320 }), { minItems: 1, maxItems: 50 }),
+  subject: Type.Optional(Type.String({ minLength: 1, maxLength: 998 })),
+  body: Type.String({ minLength: 1, maxLength: 64_000 }),
+});
+
+export const ApprovalGateStep = step('approval_gate', 'ApprovalGateStep', {
+  message: Type.String({ minLength: 1, maxLength: 4_000 }),
+  expires_in: Type.Optional(Duration({ description: '5 minutes to 30 days; 24 hours unless named' })),
+});
+
+export const HttpRequestStep = step('http_request', 'HttpRequestStep', {
+  method: Type.Optional(Enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])),
+  url: Type.String({ minLength: 1, maxLength: 2_000 }),
+  headers: Type.Optional(
+    Type.Record(Type.String({ pattern: '^[A-Za-z0-9-]{1,64}$' }), Type.String({ maxLength: 4_000 }), {
+      maxProperties: 30,
+    }),
+  ),
+  body: Type.Optional(Anything({ description: 'JSON to send; placeholders inside its strings are filled in' })),
+  expect_status: Type.Optional(Type.Array(Type.Integer({ minimum: 100, maximum: 599 }), { minItems: 1, maxItems: 20 })),
+});
+
+export const DelayStep = step('delay', 'DelayStep', { for: Duration({ description: 'At most 30 days' }) });
+
+export const SetVariablesStep = step('set_variables', 'SetVariablesStep', {
+  values: Json({ minProperties: 1, maxProperties: 50, propertyNames: { pattern: '^[a-z][a-z0-9_]{0,63}$' } }),
+});
+
+const Steps = Type.Array(Reference<unknown>('Step'), { minItems: 1, maxItems: 20 });
+
+export const BranchStep = step('branch', 'BranchStep', {
+  branches: Type.Array(Closed({ name: StepId, when: ConditionReference(), steps: Steps }), {
+    minItems: 1,
+    maxItems: 10,
+  }),
+  else: Type.Optional(Steps),
+});
+
+interface BranchArm {
+  name: string;
+  when: Condition;
+  steps: Step[];
+}
+/** Only the nested positions are spelled out by hand: the schema library cannot infer a type that contains itself. */
+export type BranchStep = Omit<Static<typeof BranchStep>, 'branches' | 'else'> & {
+  branches: BranchArm[];
+  else?: Step[];
+};
+
+export type LeafStep =
+  | Static<typeof AiReasonStep>
+  | Static<typeof NotificationStep>
+  | Static<typeof ApprovalGateStep>
+  | Static<typeof HttpRequestStep>
+  | Static<typeof DelayStep>
+  | Static<typeof SetVariablesStep>;
+export type Step = LeafStep | BranchStep;
+export type StepType = Step['type'];
+export type StepOf<Type extends StepType> = Extract<Step, { type: Type }>;
+
+const MEMBERS = [
+  AiReasonStep,
+  NotificationStep,
+  ApprovalGateStep,
+  HttpRequestStep,
+  DelayStep,
+  SetVariablesStep,
+  BranchStep,
+];
+
+export const STEP_TYPES = [
+  'ai_reason',
+  'notification',
+  'approval_gate',
+  'http_request',
+  'branch',
+  'delay',
+  'set_variables',
+] as const;
+
+export const Step = Tagged<Step>(
+  'type',
+  MEMBERS.map((member) => ({ $ref: String(member.$id) }) as unknown as TSchema),
+  { $id: 'Step' },
+);
+
+/** Schemas that refer to each other by `$id`; both ajv and OpenAPI register them by that name. */
+export const STEP_SCHEMAS: TSchema[] = [...MEMBERS, Step];

@@ -1,0 +1,32 @@
+/** Weak entity tags: weak because proxies that compress drop strong ones. */
+import { createHash } from 'node:crypto';
+
+export const weakTag = (opaque: string): string => `W/"${opaque}"`;
+
+/** The tag of one record: it changes whenever the record's version does. */
+export const recordTag = (id: string, version: number): string => `${id}.${version}`;
+
+/** The tag of a list or a document: a short hash of what identifies its state. */
+export const stateTag = (...parts: unknown[]): string =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22);
+
+const opaqueOf = (tag: string): string => tag.trim().replace(/^W\//, '').replace(/^"|"$/g, '');
+
+/** True when an `If-None-Match` or `If-Match` header names the tag, or is `*`. Only the opaque part counts. */
+export function matchesTag(header: string | string[] | undefined, tag: string): boolean {
+  const text = Array.isArray(header) ? header.join(',') : header;
+  if (!text) return false;
+  if (text.trim() === '*') return true;
+  return text.split(',').some((candidate) => opaqueOf(candidate) === opaqueOf(tag));
+}
+
+/** True when an `If-Match` header is absent, is `*`, or names this version of the record. */
+export function matchesVersion(header: string | string[] | undefined, id: string, version: number): boolean {
+  const text = Array.isArray(header) ? header.join(',') : header;
+  if (!text || text.trim() === '*') return true;
+  const wanted = recordTag(id, version);
+  // A tag may carry more than the version behind another dot, such as the state of its figures.
+  return text
+    .split(',')
+    .some((candidate) => opaqueOf(candidate) === wanted || opaqueOf(candidate).startsWith(`${wanted}.`));
+}

@@ -1,0 +1,32 @@
+/** Record identifiers: `<prefix>_` and a ULID, or a hash where the same cause must always give the same id. */
+import { createHash, randomBytes } from 'node:crypto';
+
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+function encodeTime(milliseconds: number): string {
+  let rest = milliseconds;
+  let text = '';
+  for (let digit = 0; digit < 10; digit += 1) {
+    text = ALPHABET[rest % 32] + text;
+    rest = Math.floor(rest / 32);
+  }
+  return text;
+}
+
+const encodeBytes = (bytes: Buffer, length: number): string =>
+  Array.from(bytes.subarray(0, length), (byte) => ALPHABET[byte % 32]).join('');
+
+/** A new sortable id, for example `agt_01K…`. */
+export const newId = (prefix: string, at: Date = new Date()): string =>
+  `${prefix}_${encodeTime(at.getTime())}${encodeBytes(randomBytes(16), 16)}`;
+
+/** The id that `parts` always lead to; a second attempt at the same work meets the first one's record. */
+export const derivedId = (prefix: string, ...parts: (string | number)[]): string =>
+  `${prefix}_${encodeBytes(createHash('sha256').update(JSON.stringify(parts)).digest(), 26)}`;
+
+/** One execution per agent, event and attempt, for ever. */
+export const executionIdFor = (agentId: string, eventId: string, attempt: number): string =>
+  derivedId('exe', agentId, eventId, attempt);
+
+/** One approval per execution and step. */
+export const approvalIdFor = (executionId: string, path: string): string => derivedId('apr', executionId, path);

@@ -1,0 +1,165 @@
+/**
+ * Fills placeholders with values. Handlebars reads the text; what is left of it – paths and a few helpers – is filled in
+ * here, so no code is generated from what authors write, and no object in the data can act as a function or a template.
+ */
+import { escapeExpression } from 'handlebars';
+import { instantOf } from './conditions';
+import { readSegments } from './paths';
+import { readTemplate, type Argument, type HelperName, type TemplatePart } from './placeholders';
+
+/** The most characters one rendering may produce; a payload repeated often enough would otherwise fill the memory. */
+export const RENDERED_MAX = 1_048_576;
+const DEPTH_MAX = 32;
+const CACHED_MAX = 256;
+
+/** A text that cannot be rendered, now or later: retrying does not help. */
+export class TextError extends Error {
+  readonly code: 'invalid_template' | 'text_too_large';
+
+  constructor(code: TextError['code'], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'TextError';
+    this.code = code;
+  }
+}
+
+interface Budget {
+  left: number;
+}
+
+function spend(budget: Budget, characters: number): void {
+  budget.left -= characters;
+  if (budget.left < 0) throw new TextError('text_too_large', `The text would exceed ${RENDERED_MAX} characters.`);
+}
+
+const cached = new Map<string, TemplatePart[]>();
+
+/** The pieces of a text; the most recently used ones are kept, because an agent renders the same texts again and again. */
+function partsOf(template: string): TemplatePart[] {
+  const known = cached.get(template);
+  const { parts, problems } = known ? { parts: known, problems: [] } : readTemplate(template);
+  const [problem] = problems;
+  if (problem) throw new TextError('invalid_template', problem.message);
+  cached.delete(template);
+  cached.set(template, parts);
+  const [oldest] = cached.keys();
+  if (cached.size > CACHED_MAX && oldest !== undefined) cached.delete(oldest);
+  return parts;
+}
+
+function toJson(value: unknown): string {
+  try {
+    return JSON.stringify(value ?? null) ?? '';
+  } catch (cause) {
+    throw new TextError('text_too_large', 'A value is nested too deeply to be written out.', { cause });
+  }
+}
+
+/** How a value reads inside a text: absent is empty, a list is separated by commas, anything else is JSON. */
+function textOf(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  if (typeof value === 'string') return value;
+  if (value instanceof Date) return value.toISOString();
+  return Array.isArray(value) ? value.map(elementOf).join(', ') : toJson(value);
+}
+
+const elementOf = (value: unknown): string => (Array.isArray(value) ? toJson(value) : textOf(value));
+
+const DATE_PARTS = /YYYY|MM|DD|HH|mm|ss/g;
+
+/** A date in UTC, so that a text is the same on every worker. */
+function formatDate(value: unknown, format?: unknown): string {
+  const ms = instantOf(value instanceof Date ? value.toISOString() : value);
+  if (ms === undefined) return '';
+  const iso = new Date(ms).toISOString();
+  const found: Record<string, string> = {
+    YYYY: iso.slice(0, 4),
+    MM: iso.slice(5, 7),
+    DD: iso.slice(8, 10),
+    HH: iso.slice(11, 13),
+    mm: iso.slice(14, 16),
+    ss: iso.slice(17, 19),
+  };
+  const wanted = typeof format === 'string' ? format : 'YYYY-MM-DD HH:mm UTC';
+  return wanted.replace(DATE_PARTS, (part) => found[part] ?? part);
+}
+
+function truncate(text: string, length: number): string {
+  const characters = Array.from(text);
+  return characters.length <= length ? text : `${characters.slice(0, Math.max(0, length - 1)).join('')}…`;
+}
+
+function lengthOf(value: unknown): number {
+  if (Array.isArray(value)) return value.length;
+  return typeof value === 'object' && value !== null ? Object.keys(value).length : Array.from(textOf(value)).length;
+}
+
+const RUN: Record<HelperName, (value: unknown, option: unknown) => string> = {
+  default: (value, fallback) => textOf(value) || textOf(fallback),
+  upper: (value) => textOf(value).toUpperCase(),
+  lower: (value) => textOf(value).toLowerCase(),
+  trim: (value) => textOf(value).trim(),
+  truncate: (value, length) => truncate(textOf(value), Number(length) || 0),
+  date: formatDate,
+  json: toJson,
+  join: (value, separator) =>
+    Array.isArray(value) ? value.map(elementOf).join(textOf(separator ?? ', ')) : textOf(value),
+  length: (value) => String(lengthOf(value)),
+};
+
+const read = (arg: Argument | undefined, scope: unknown): unknown => {
+  if (!arg) return undefined;
+  return 'path' in arg ? readSegments(scope, arg.path) : arg.literal;
+};
+
+function fill(part: Extract<TemplatePart, { kind: 'value' }>, scope: unknown): string {
+  const [first, second] = part.args;
+  return part.helper ? RUN[part.helper](read(first, scope), read(second, scope)) : textOf(read(first, scope));
+}
+
+function render(template: string, scope: unknown, escapeHtml: boolean, budget: Budget): string {
+  let text = '';
+  for (const part of partsOf(template)) {
+    const filled = part.kind === 'text' ? part.text : fill(part, scope);
+    const piece = part.kind === 'value' && escapeHtml ? escapeExpression(filled) : filled;
+    spend(budget, piece.length);
+    text += piece;
+  }
+  return text;
+}
+
+/** A text with its placeholders filled from `scope`. Absent values are empty; values are never read as templates. */
+export const renderText = (template: string, scope: unknown, options: { escapeHtml: boolean }): string =>
+  render(template, scope, options.escapeHtml, { left: RENDERED_MAX });
+
+/** The path of a text that is exactly one `{{path}}`. */
+function solePath(template: string): readonly string[] | undefined {
+  const [part, ...others] = template.includes('{{') ? partsOf(template) : [];
+  if (part?.kind !== 'value' || part.helper || others.length > 0) return undefined;
+  const [arg] = part.args;
+  return arg && 'path' in arg ? arg.path : undefined;
+}
+
+function renderString(template: string, scope: unknown, budget: Budget): unknown {
+  const path = solePath(template);
+  if (!path) return render(template, scope, false, budget);
+  const value = readSegments(scope, path) ?? null;
+  spend(budget, toJson(value).length);
+  return value;
+}
+
+function renderDeep(value: unknown, scope: unknown, budget: Budget, depth: number): unknown {
+  if (typeof value === 'string') return renderString(value, scope, budget);
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth >= DEPTH_MAX)
+    throw new TextError('invalid_template', `Values may be nested at most ${DEPTH_MAX} levels deep.`);
+  if (Array.isArray(value)) return value.map((element) => renderDeep(element, scope, budget, depth + 1));
+  // fromEntries defines own properties, so a key called __proto__ stays a key.
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, renderDeep(inner, scope, budget, depth + 1)]),
+  );
+}
+
+/** JSON with the placeholders in its strings filled. A string that is just one `{{path}}` becomes the value itself. */
+export const renderValue = (value: unknown, scope: unknown): unknown =>
+  renderDeep(value, scope, { left: RENDERED_MAX }, 0);

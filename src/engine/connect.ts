@@ -1,0 +1,51 @@
+/** The Temporal client: one connection per process, and whether the engine can be reached right now. */
+import { Client, Connection } from '@temporalio/client';
+import type { Config } from '../config';
+
+const CHANNEL_READY = 2;
+const PROBE_TIMEOUT_MS = 1_000;
+
+export interface Engine {
+  readonly client: Client;
+  readonly taskQueue: string;
+  /** Runs an engine call under a deadline; starts and signals must never hold up an answer for long. */
+  within<Result>(milliseconds: number, call: () => Promise<Result>): Promise<Result>;
+  /** True when the channel is up, or comes up at once. No call is made while it is up. */
+  isReachable(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** Shows whether the channel is up without making a call; the connection itself keeps its channel to itself. */
+class ObservedConnection extends Connection {
+  isUp(): boolean {
+    return this.client.getChannel().getConnectivityState(true) === CHANNEL_READY;
+  }
+}
+
+/** Connects lazily: an engine that is away fails each call and heals without a restart. */
+export function connectEngine(config: Config['temporal']): Engine {
+  const connection = ObservedConnection.lazy({ address: config.address, connectTimeout: '2s' }) as ObservedConnection;
+  const client = new Client({ connection, namespace: config.namespace });
+  return {
+    client,
+    taskQueue: config.taskQueue,
+    within: (milliseconds, call) => connection.withDeadline(Date.now() + milliseconds, call),
+    async isReachable() {
+      try {
+        if (connection.isUp()) return true;
+      } catch {
+        // The lazy connection has no channel before its first use.
+      }
+      try {
+        await connection.withDeadline(Date.now() + PROBE_TIMEOUT_MS, async () => {
+          await connection.ensureConnected();
+          await connection.workflowService.getSystemInfo({});
+        });
+        return true;
+      } catch {
+        return false;
+      }
+    },
+    close: () => connection.close(),
+  };
+}

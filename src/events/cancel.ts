@@ -1,0 +1,37 @@
+/** Cancelling an execution: record first, so that the answer is final; the workflow is told afterwards. */
+import type { Context } from '../context';
+import type { StatusReason } from '../contracts/execution';
+import { cancelWorkflow } from '../engine/executions';
+import { denyForEnd } from '../store/approvals';
+import { endExecution, type ExecutionRecord } from '../store/executions';
+
+/**
+ * Denies the open gate, then ends the record. Gate first: a person who approved before us really did, and one who comes
+ * after us is told that the execution is over. Answers null when the execution had ended already.
+ */
+export async function cancelRecord(
+  context: Context,
+  record: ExecutionRecord,
+  reason: StatusReason,
+): Promise<ExecutionRecord | null> {
+  const now = context.clock.now();
+  await denyForEnd(context.store, record._id, now);
+  const ended = await endExecution(context.store, {
+    id: record._id,
+    orgId: record.org_id,
+    status: 'cancelled',
+    reason,
+    error: null,
+    now,
+  });
+  // A gate that opened between the two writes belongs to an execution that is over.
+  if (ended) await denyForEnd(context.store, record._id, now);
+  return ended;
+}
+
+/** Tells the workflow to stop, without holding up the answer; the sweep repeats what fails. */
+export function cancelSoon(context: Context, executionId: string): void {
+  cancelWorkflow(context.engine, executionId).catch((error: unknown) => {
+    context.log.warn('cancel deferred', { execution_id: executionId, error });
+  });
+}

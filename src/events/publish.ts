@@ -1,0 +1,151 @@
+/** An event's way to its executions: match, record, open, start. Every stage can be repeated; ids keep it to one of each. */
+import type { Context } from '../context';
+import type { AgentDefinition } from '../contracts/agent';
+import type { BusEvent, EventOutcome } from '../contracts/event';
+import { systemAgents } from '../catalog/system-agents';
+import { executionRecord, workflowInput } from '../domain/execution';
+import { matchAgents, type Candidate } from '../domain/matching';
+import { startExecution } from '../engine/executions';
+import { findAgent, listeningAgents, readRuntime, type AgentRecord } from '../store/agents';
+import { markOpened, recordEvent, type EventRecord } from '../store/events';
+import { openExecution, type ExecutionRecord } from '../store/executions';
+import { readTenant } from '../store/tenants';
+
+export interface Published {
+  eventId: string;
+  duplicate: boolean;
+  executions: { id: string; agent_id: string }[];
+}
+
+export const candidateOf = (record: AgentRecord): Candidate => ({
+  id: record._id,
+  name: record.name,
+  system: false,
+  status: record.status,
+  version: record.version,
+  definition: record.definition,
+});
+
+const systemCandidates = (event: BusEvent, paused: readonly string[]): Candidate[] =>
+  systemAgents
+    .filter(
+      ({ definition }) =>
+        definition.trigger.event_type === event.event_type &&
+        definition.trigger.source_product === event.source_product,
+    )
+    .map(({ id, definition, version }) => ({
+      id,
+      name: definition.name,
+      system: true,
+      version,
+      definition,
+      status: paused.includes(id) ? 'paused' : 'active',
+    }));
+
+/** Every agent that listens for the event, active or not. */
+async function candidatesFor(context: Context, event: BusEvent): Promise<Candidate[]> {
+  const [own, runtime] = await Promise.all([
+    listeningAgents(context.store, event.org_id, event),
+    readRuntime(context.store, event.org_id),
+  ]);
+  return [...systemCandidates(event, runtime.paused_system), ...own.map(candidateOf)];
+}
+
+const startedOf = (outcomes: EventOutcome[]): { id: string; agent_id: string }[] =>
+  outcomes.flatMap(({ execution_id: id, agent_id }) => (id ? [{ id, agent_id }] : []));
+
+interface OrgFacts {
+  id: string;
+  tier: string;
+  name: string;
+}
+
+/** What templates and conditions may know about the org. */
+export async function orgFacts(context: Context, orgId: string): Promise<OrgFacts> {
+  const tenant = await readTenant(context.store, orgId);
+  return { id: orgId, tier: tenant?.tier ?? 'standard', name: tenant?.name ?? orgId };
+}
+
+/** Hands a stored execution to the engine. Failure leaves it pending for the relay, which tries again. */
+export async function startStored(context: Context, record: ExecutionRecord, known?: OrgFacts): Promise<boolean> {
+  const org = known ?? (await orgFacts(context, record.org_id));
+  const url = `${context.config.publicUrl}/agents/api/executions/${record._id}`;
+  try {
+    await startExecution(context.engine, workflowInput(record, org), url);
+    return true;
+  } catch (error) {
+    context.log.warn('start deferred', { execution_id: record._id, error });
+    return false;
+  }
+}
+
+interface Opening {
+  event: BusEvent;
+  agents: Pick<Candidate, 'id' | 'name' | 'version' | 'definition'>[];
+  outcomes: EventOutcome[];
+  org?: OrgFacts;
+}
+
+async function openAll(context: Context, { event, agents, outcomes, org }: Opening): Promise<void> {
+  await Promise.all(
+    agents.map(async (agent) => {
+      const id = outcomes.find((outcome) => outcome.agent_id === agent.id)?.execution_id;
+      if (!id) return;
+      const record = executionRecord({ id, event, agent, now: context.clock.now() });
+      if (await openExecution(context.store, record)) await startStored(context, record, org);
+    }),
+  );
+}
+
+/** Publishes an event. The same id again changes nothing and answers what the first time led to. */
+export async function publish(context: Context, event: BusEvent): Promise<Published> {
+  const [candidates, org] = await Promise.all([candidatesFor(context, event), orgFacts(context, event.org_id)]);
+  const now = context.clock.now();
+  const { outcomes, started } = matchAgents(event, candidates, { now, org });
+  const { record, duplicate } = await recordEvent(context.store, {
+    org_id: event.org_id,
+    event_id: event.id,
+    event_type: event.event_type,
+    source_product: event.source_product,
+    occurred_at: event.occurred_at,
+    received_at: now,
+    client_id: event.client_id,
+    payload: event.payload,
+    outcomes,
+    opening: started.length > 0,
+  });
+  if (duplicate) return { eventId: event.id, duplicate, executions: startedOf(record.outcomes) };
+  await openAll(context, { event, agents: started, outcomes, org });
+  if (started.length > 0) await markOpened(context.store, record);
+  return { eventId: event.id, duplicate, executions: startedOf(outcomes) };
+}
+
+const eventOf = (record: EventRecord): BusEvent => ({
+  id: record.event_id,
+  org_id: record.org_id,
+  event_type: record.event_type,
+  source_product: record.source_product,
+  occurred_at: record.occurred_at,
+  client_id: record.client_id,
+  payload: record.payload,
+});
+
+const snapshot = (definition: AgentDefinition, agent: { id: string; name: string; version: number }) => ({
+  ...agent,
+  definition,
+});
+
+/** Finishes an event that a process left half opened: what it decided then is what is opened now. */
+export async function resumeEvent(context: Context, record: EventRecord): Promise<void> {
+  const found = await Promise.all(
+    startedOf(record.outcomes).map(async ({ agent_id: id }) => {
+      const system = systemAgents.find((agent) => agent.id === id);
+      if (system) return snapshot(system.definition, { id, name: system.definition.name, version: system.version });
+      const own = await findAgent(context.store, record.org_id, id);
+      return own ? snapshot(own.definition, { id, name: own.name, version: own.version }) : null;
+    }),
+  );
+  const agents = found.filter((agent) => agent !== null);
+  await openAll(context, { event: eventOf(record), agents, outcomes: record.outcomes });
+  await markOpened(context.store, record);
+}

@@ -1,0 +1,261 @@
+/** The guard: credentials, then limits, then scope or permission, with the rate headers on every answer. */
+import type { Context } from '../context';
+import type { Operation } from '../contracts/operation';
+import type { AnonymousPrincipal, Principal } from '../contracts/principal';
+import { problem, Problem } from '../contracts/problem';
+import { MAIL_PER_MINUTE, rateHeaders, rateProblem, refusing, windowLimit } from '../domain/rate-limit';
+import { sessionTokens, type SessionTokens } from '../services/console/session-token';
+import type { Charge, Reading } from '../store/guards';
+import { authorise } from './auth-access';
+import { createAddressLimiter, networkOf, type AddressLimiter, type AddressPolicy } from './auth-ip';
+import { createMeter, policyStates, withoutCharge, type Meter } from './auth-meter';
+import { createUsageCounter, type UsageCounter } from './auth-usage';
+import * as authentication from './authenticate';
+import { readCredential, refuseKeyInQuery, type Caller } from './credentials';
+import type { Admission, Guard } from './guard';
+import { requireCsrfToken, requireOwnOrigin } from './session-cookie';
+
+/** An admission that also knows what to answer when the limits are spent. */
+export interface CountedAdmission extends Admission {
+  /**
+   * Set for a poll with `If-None-Match` when the limits are spent: the handler may run to see whether a 304 is due,
+   * and any other reply must become this refusal.
+   */
+  exhausted?: Problem;
+  /** Gives the charge back and answers the headers as they are without it. */
+  refund(): Record<string, string>;
+}
+
+/** The guard with what the process around it needs. */
+export interface CredentialGuard extends Guard {
+  enter(request: Caller, operation: Operation): Promise<CountedAdmission>;
+  /** Rate headers of a request that reaches no operation: unknown paths, other methods. */
+  headersFor(request: Caller): Record<string, string>;
+}
+
+/** One guard's parts. */
+interface Desk {
+  context: Context;
+  auth: authentication.Authenticator;
+  meter: Meter;
+  addresses: AddressLimiter;
+  usage: UsageCounter;
+  tokens: SessionTokens;
+}
+
+/** One request at the desk. */
+interface Visit {
+  request: Caller;
+  operation: Operation;
+  network: string;
+}
+
+interface Settled {
+  held: authentication.Held;
+  charge: Charge;
+  reading: Reading;
+}
+
+const nowOf = (desk: Desk): Date => desk.context.clock.now();
+
+function chargeAddress(desk: Desk, visit: Visit, policy: AddressPolicy) {
+  return desk.addresses.charge(visit.network, policy, nowOf(desk).getTime());
+}
+
+/** Refusals before anybody is known count against the address. */
+function unknownCaller(desk: Desk, visit: Visit, refusal: Problem = problem('unauthorized')): Problem {
+  return withHeaders(refusal, rateHeaders([chargeAddress(desk, visit, 'ip').state]));
+}
+
+function withHeaders(refusal: Problem, headers: Record<string, string>): Problem {
+  Object.assign(refusal.headers, headers);
+  return refusal;
+}
+
+function enterPublic(desk: Desk, visit: Visit): CountedAdmission {
+  requireOwnOrigin(visit.request, desk.context.config);
+  const { state, isAdmitted } = chargeAddress(desk, visit, 'public');
+  if (!isAdmitted) throw rateProblem([refusing(state)]);
+  const principal: AnonymousPrincipal = { kind: 'anonymous', orgId: '', tier: 'standard', id: `ip:${visit.network}` };
+  const headers = rateHeaders([state]);
+  return { principal, headers, refund: () => headers };
+}
+
+/** The credential of the request as a subject the store can be asked about, or a refusal. */
+async function subjectOf(desk: Desk, visit: Visit): Promise<authentication.Subject> {
+  try {
+    const credential = readCredential(visit.request, visit.operation.service, desk.tokens.cookieName);
+    const isUsable = credential.kind === 'key' || credential.kind === 'session';
+    const subject = isUsable ? await desk.auth.subjectOf(credential) : null;
+    if (!subject) throw problem('unauthorized');
+    return subject;
+  } catch (error) {
+    throw error instanceof Problem ? unknownCaller(desk, visit, error) : error;
+  }
+}
+
+/** What the store says about the subject. Only here can a stranger cost store reads, so here the address limit bites. */
+async function hold(desk: Desk, visit: Visit, subject: authentication.Subject): Promise<authentication.Held> {
+  if (!subject.claims && !desk.auth.isKnown(subject)) {
+    const state = desk.addresses.read(visit.network, 'ip', nowOf(desk).getTime());
+    if (state.remaining === 0) throw rateProblem([refusing(state)]);
+  }
+  const held = await desk.auth.hold(subject);
+  if (!held) throw unknownCaller(desk, visit);
+  if (!authentication.refusalOf(held.loaded, nowOf(desk))) return held;
+  // What is remembered may be out of date in the caller's favour too: an expiry can be moved.
+  const sure = authentication.isFinal(held.loaded) ? held : await desk.auth.reload(subject);
+  return standing(desk, visit, sure);
+}
+
+function standing(desk: Desk, visit: Visit, held: authentication.Held | null): authentication.Held {
+  if (!held) throw unknownCaller(desk, visit);
+  const reason = authentication.refusalOf(held.loaded, nowOf(desk));
+  if (reason) throw unknownCaller(desk, visit, authentication.refusedCredential(held.loaded.kind, reason));
+  return held;
+}
+
+function chargeOf(desk: Desk, visit: Visit, loaded: authentication.Loaded): Charge {
+  const { request, operation } = visit;
+  const isMail = operation.service === 'mail';
+  const { tenant } = loaded;
+  return {
+    orgId: tenant._id,
+    window: isMail ? 'mail' : 'tenant',
+    limit: isMail ? MAIL_PER_MINUTE : windowLimit(tenant, desk.context.config.rateTenantFlat),
+    key: loaded.kind === 'key' && !isMail ? { id: loaded.key._id, tier: loaded.key.tier ?? tenant.tier } : null,
+    conditional: request.method === 'GET' && request.headers['if-none-match'] !== undefined,
+  };
+}
+
+const isSameCharge = (a: Charge, b: Charge): boolean => a.limit === b.limit && a.key?.tier === b.key?.tier;
+
+/** The console's own endpoints are outside the tenant's window; a key that knocks there is charged all the same. */
+const isMetered = (operation: Operation, loaded: authentication.Loaded): boolean =>
+  !operation.unmetered && !(operation.access.kind === 'session' && loaded.kind === 'session');
+
+/**
+ * Charges the request, or only reads the guard, and makes sure that what we hold about the caller is of the epoch the
+ * guard was in: a change that has been answered is never overlooked.
+ */
+async function settle(
+  desk: Desk,
+  visit: Visit,
+  subject: authentication.Subject,
+  held: authentication.Held,
+): Promise<Settled> {
+  const charge = chargeOf(desk, visit, held.loaded);
+  const isCharged = isMetered(visit.operation, held.loaded);
+  const { reading, isRemembered } = isCharged
+    ? await desk.meter.take(charge)
+    : { reading: await desk.meter.read(charge), isRemembered: false };
+  if (isRemembered || reading.epoch === held.epoch) return { held, charge, reading };
+
+  const giveBack = () => isCharged && desk.meter.giveBack(charge, reading);
+  const fresh = await desk.auth.refresh(subject, reading.epoch);
+  let current: authentication.Held;
+  try {
+    current = standing(desk, visit, fresh);
+  } catch (error) {
+    giveBack();
+    throw error;
+  }
+  const corrected = chargeOf(desk, visit, current.loaded);
+  if (isSameCharge(charge, corrected)) return { held: current, charge, reading };
+  giveBack();
+  const again = isCharged ? (await desk.meter.take(corrected, { anew: true })).reading : reading;
+  return { held: current, charge: corrected, reading: again };
+}
+
+/** A cookie proves who the browser belongs to, not that the console sent the request. */
+async function refuseForgery(desk: Desk, visit: Visit, held: authentication.Held): Promise<void> {
+  const { loaded } = held;
+  if (loaded.kind !== 'session') return;
+  try {
+    requireOwnOrigin(visit.request, desk.context.config);
+    requireCsrfToken(visit.request, (given) => desk.tokens.isCsrfToken(loaded.session._id, given));
+  } catch (error) {
+    const charge = chargeOf(desk, visit, loaded);
+    const states = policyStates(charge, await desk.meter.read(charge));
+    throw error instanceof Problem ? withHeaders(error, rateHeaders(states)) : error;
+  }
+}
+
+async function renewedCookie(
+  desk: Desk,
+  subject: authentication.Subject,
+  loaded: authentication.Loaded,
+): Promise<Record<string, string>> {
+  const now = nowOf(desk);
+  if (loaded.kind !== 'session' || !subject.claims || !desk.tokens.isDueForRenewal(subject.claims, now)) return {};
+  const { session, user, tenant } = loaded;
+  const owner = { userId: user._id, orgId: tenant._id, sessionId: session._id, endsAt: session.expiresAt };
+  return { 'Set-Cookie': await desk.tokens.cookieFor(owner, now) };
+}
+
+/** The answer at the desk, once the request has been charged. */
+async function admit(
+  desk: Desk,
+  visit: Visit,
+  subject: authentication.Subject,
+  { held, charge, reading }: Settled,
+): Promise<CountedAdmission> {
+  const principal = authentication.principalOf(held.loaded);
+  const states = policyStates(charge, reading);
+  const refuse = (refusal: Problem): never => {
+    desk.usage.record(principal, refusal.status);
+    throw refusal;
+  };
+  const exhausted = reading.outcome === 'charged' ? null : rateProblem(states);
+  if (exhausted && reading.outcome === 'refused') refuse(exhausted);
+  const refusal = authorise(principal, visit.operation.access);
+  if (refusal) refuse(exhausted ?? withHeaders(refusal, rateHeaders(states)));
+
+  const isCharged = isMetered(visit.operation, held.loaded) && reading.outcome === 'charged';
+  let isRefunded = false;
+  return {
+    principal,
+    headers: { ...rateHeaders(states), ...(await renewedCookie(desk, subject, held.loaded)) },
+    ...(exhausted ? { exhausted } : {}),
+    refund() {
+      if (!isCharged) return rateHeaders(states);
+      if (!isRefunded) desk.meter.giveBack(charge, reading);
+      isRefunded = true;
+      return rateHeaders(policyStates(charge, withoutCharge(charge, reading)));
+    },
+  };
+}
+
+async function enter(desk: Desk, request: Caller, operation: Operation): Promise<CountedAdmission> {
+  const visit: Visit = { request, operation, network: networkOf(request) };
+  try {
+    refuseKeyInQuery(request);
+  } catch (error) {
+    throw error instanceof Problem ? unknownCaller(desk, visit, error) : error;
+  }
+  if (operation.access.kind === 'public') return enterPublic(desk, visit);
+  const subject = await subjectOf(desk, visit);
+  const held = await hold(desk, visit, subject);
+  await refuseForgery(desk, visit, held);
+  return admit(desk, visit, subject, await settle(desk, visit, subject, held));
+}
+
+/** Builds the guard of a process. All guards of a deployment agree, because what they agree on is in the store. */
+export function createGuard(context: Context): CredentialGuard {
+  const desk: Desk = {
+    context,
+    auth: authentication.createAuthenticator(context),
+    meter: createMeter(context),
+    addresses: createAddressLimiter(),
+    usage: createUsageCounter(context),
+    tokens: sessionTokens(context.config),
+  };
+  return {
+    enter: (request, operation) => enter(desk, request, operation),
+    record: (principal: Principal, status) => desk.usage.record(principal, status),
+    headersFor: (request) => rateHeaders([desk.addresses.read(networkOf(request), 'ip', nowOf(desk).getTime())]),
+    async close() {
+      await Promise.all([desk.meter.flush(), desk.usage.flush()]);
+    },
+  };
+}

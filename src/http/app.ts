@@ -1,0 +1,56 @@
+/** The API process's Express app: mounts, the order of middleware, health, and the answer to everything else. */
+import express, { type Express, type RequestHandler } from 'express';
+import type { Context } from '../context';
+import { agentOperations } from '../contracts/operations/agents';
+import { consoleOperations } from '../contracts/operations/console';
+import { SERVICES } from '../contracts/operation';
+import { problem } from '../contracts/problem';
+import { agentServiceHandlers } from '../services/agents';
+import { consoleHandlers } from '../services/console';
+import { productBound } from '../services/product';
+import type { Guard } from './guard';
+import { docsRouter } from './docs';
+import { bind, opening, refuse, serviceRouter, type Bound } from './mount';
+
+interface Health {
+  store: () => Promise<boolean>;
+  engine: () => Promise<boolean>;
+}
+
+/** Everything the API serves, in one list: the routes, their handlers and the documents made of them. */
+export const boundOperations = (): Bound[] => [
+  bind(agentOperations, agentServiceHandlers),
+  bind(consoleOperations, consoleHandlers),
+  productBound(),
+];
+
+/** `/readyz` names the dependency that is away, so that an operator need not guess. */
+const readiness =
+  (health: Health): RequestHandler =>
+  async (_request, response) => {
+    const [store, engine] = await Promise.all([health.store(), health.engine()]);
+    response
+      .status(store && engine ? 200 : 503)
+      .json({ status: store && engine ? 'ok' : 'unavailable', store, engine });
+  };
+
+/** Builds the app. Every service has its own mount, so that paths such as `/api/templates` never collide. */
+export function createApp(context: Context, guard: Guard, health: Health): Express {
+  const app = express();
+  app.disable('x-powered-by').disable('etag').set('query parser', 'simple').set('case sensitive routing', true);
+  app.use(opening);
+  app.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
+  app.get('/readyz', readiness(health));
+  const bounds = boundOperations();
+  for (const service of SERVICES) app.use(`/${service}`, serviceRouter(service, bounds, { guard, context }));
+  app.use(docsRouter(context));
+  app.use((_request, response) => {
+    refuse(
+      problem('not_found', { message: 'No such path; see /docs for the list.' }),
+      'psa',
+      { response, requestId: String(response.getHeader('X-Request-Id')) },
+      context,
+    );
+  });
+  return app;
+}

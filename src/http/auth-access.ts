@@ -1,0 +1,43 @@
+/** Whether a known caller may do what an operation does. Deny by default: what no branch allows is refused. */
+import type { Access, MailScope, Principal } from '../contracts/principal';
+import { problem, type Problem } from '../contracts/problem';
+import { grants, grantsAny } from '../domain/scopes';
+
+/** What operations of the mail service ask for: a `mail_key_` key that holds every scope. */
+interface MailAccess {
+  kind: 'mail';
+  scopes: readonly MailScope[];
+}
+
+/** The refusal, or null when the caller may go on. */
+export function authorise(principal: Principal, access: Access | MailAccess): Problem | null {
+  switch (access.kind) {
+    case 'public':
+      return null;
+    case 'session':
+      return principal.kind === 'session'
+        ? sessionRefusal(principal, access.permission)
+        : forbidden('This endpoint takes console sessions only, never a key.', ['session']);
+    case 'product':
+      if (principal.kind === 'session') return sessionRefusal(principal, access.permission);
+      if (principal.kind === 'key' && grantsAny(principal.scopes, access.scopes)) return null;
+      return forbidden(`This key needs ${oneOf(access.scopes)}.`, access.scopes);
+    default:
+      if (principal.kind === 'key' && access.scopes.every((scope) => grants(principal.scopes, scope))) return null;
+      return forbidden(`This key needs the scopes ${access.scopes.join(', ')}.`, access.scopes);
+  }
+}
+
+const oneOf = (scopes: readonly string[]): string =>
+  scopes.length === 1 ? `the scope ${scopes.join('')}` : `one of the scopes ${scopes.join(', ')}`;
+
+function sessionRefusal(
+  principal: Extract<Principal, { kind: 'session' }>,
+  permission: Extract<Access, { kind: 'session' }>['permission'],
+): Problem | null {
+  if (principal.permissions.has(permission)) return null;
+  return forbidden(`Your role lacks the permission ${permission}.`, [permission]);
+}
+
+const forbidden = (message: string, required: readonly string[]): Problem =>
+  problem('forbidden', { message, facts: { required: [...required] } });

@@ -1,0 +1,163 @@
+/** Charges requests to the tenant's guard: at most one store operation each, none while a refusal is still certain. */
+import type { Context } from '../context';
+import { systemClock } from '../clock';
+import {
+  bucketState,
+  CONDITIONAL_FACTOR,
+  emissionInterval,
+  refusing,
+  windowState,
+  type PolicyState,
+} from '../domain/rate-limit';
+import {
+  fitsRefund,
+  readGuard,
+  refundGuard,
+  takeFromGuard,
+  type Charge,
+  type Reading,
+  type Refund,
+} from '../store/guards';
+
+/** A refusal is repeated without asking the store for at most this long, so that a loop costs one operation a second. */
+const REFUSAL_REMEMBERED_MS = 1_000;
+const REFUSALS_MAX = 10_000;
+/** A charge that is to be given back waits this long for a request that can carry it. */
+const REFUND_DELAY_MS = 25;
+
+export interface Meter {
+  /** Charges a request, or answers a refusal that is certain without asking; `anew` asks in any case. */
+  take(charge: Charge, options?: { anew: boolean }): Promise<{ reading: Reading; isRemembered: boolean }>;
+  /** The guard without a charge. */
+  read(charge: Charge): Promise<Reading>;
+  /** Gives a charge back. */
+  giveBack(charge: Charge, reading: Reading): void;
+  /** Stores all charges that still wait to be given back. */
+  flush(): Promise<void>;
+}
+
+/** All policies of a charge as the reading left them; the ones that refused are marked. */
+export function policyStates(charge: Charge, reading: Reading): PolicyState[] {
+  const { atMs, outcome, windowEndsAtMs: endsAtMs } = reading;
+  const hasRoom = outcome === 'charged';
+  const window = windowState(charge.window, { limit: charge.limit, used: reading[charge.window], endsAtMs }, atMs);
+  const states = [!hasRoom && window.remaining === 0 ? refusing(window) : window];
+  if (charge.key) {
+    const bucket = bucketState(charge.key.tier, reading.tatMs, atMs);
+    states.unshift(!hasRoom && bucket.remaining === 0 ? refusing(bucket) : bucket);
+  }
+  if (charge.conditional && !hasRoom) {
+    const limit = charge.limit * CONDITIONAL_FACTOR;
+    const polls = windowState('conditional', { limit, used: reading.conditional, endsAtMs }, atMs);
+    states.push(outcome === 'refused' ? refusing(polls) : polls);
+  }
+  return states;
+}
+
+/** The reading as it was before its charge: what the headers of an uncharged reply show. */
+export function withoutCharge(charge: Charge, reading: Reading): Reading {
+  const tatMs = charge.key ? reading.tatMs - emissionInterval(charge.key.tier) : reading.tatMs;
+  return { ...reading, tatMs, [charge.window]: Math.max(0, reading[charge.window] - 1) };
+}
+
+interface Refusal {
+  reading: Reading;
+  rememberedAtMs: number;
+  untilMs: number;
+}
+
+/** Remembers refusals of one tenant's window or one key. */
+function createRefusals() {
+  const refusals = new Map<string, Refusal>();
+  const idsOf = (charge: Charge) => ({
+    window: `${charge.orgId} ${charge.window}`,
+    key: charge.key ? `${charge.orgId} ${charge.key.id}` : null,
+  });
+  return {
+    find(charge: Charge, nowMs: number): Reading | null {
+      const ids = idsOf(charge);
+      const found = refusals.get(ids.window) ?? (ids.key ? refusals.get(ids.key) : undefined);
+      if (!found) return null;
+      if (found.untilMs > nowMs) return { ...found.reading, atMs: found.reading.atMs + nowMs - found.rememberedAtMs };
+      this.forget(charge);
+      return null;
+    },
+    remember(charge: Charge, reading: Reading, nowMs: number): void {
+      const refused = policyStates(charge, reading).filter(({ retryInMs }) => retryInMs !== null);
+      const retryInMs = Math.max(0, ...refused.map((state) => state.retryInMs ?? 0));
+      const ids = idsOf(charge);
+      // Another key of the tenant is refused only when the tenant's own window is spent.
+      const id = refused.some(({ name }) => name === charge.window) ? ids.window : ids.key;
+      if (id === null) return;
+      if (refusals.size >= REFUSALS_MAX) refusals.clear();
+      refusals.set(id, { reading, rememberedAtMs: nowMs, untilMs: nowMs + Math.min(retryInMs, REFUSAL_REMEMBERED_MS) });
+    },
+    forget(charge: Charge): void {
+      const ids = idsOf(charge);
+      refusals.delete(ids.window);
+      if (ids.key) refusals.delete(ids.key);
+    },
+  };
+}
+
+/** Adds a charge to those that wait to be given back; window counts of an ended window are worth nothing. */
+function addRefund(waiting: Refund | undefined, charge: Charge, win: number): Refund {
+  const base: Refund =
+    waiting && waiting.win === win ? waiting : { win, tenant: 0, mail: 0, keys: waiting ? waiting.keys : {} };
+  const keys = { ...base.keys };
+  if (charge.key && fitsRefund(base, charge.key.id)) {
+    keys[charge.key.id] = (keys[charge.key.id] ?? 0) + emissionInterval(charge.key.tier);
+  }
+  return { ...base, [charge.window]: base[charge.window] + 1, keys };
+}
+
+/** Builds the meter of this process. */
+export function createMeter(context: Context): Meter {
+  const { store, clock, log } = context;
+  const refusals = createRefusals();
+  const refunds = new Map<string, Refund>();
+  const timers = new Map<string, NodeJS.Timeout>();
+  const processNow = () => clock.now().getTime();
+  const guardNow = () => (clock === systemClock ? null : processNow());
+
+  function collect(orgId: string): Refund | null {
+    const back = refunds.get(orgId) ?? null;
+    refunds.delete(orgId);
+    clearTimeout(timers.get(orgId));
+    timers.delete(orgId);
+    return back;
+  }
+
+  async function giveBackNow(orgId: string): Promise<void> {
+    const back = collect(orgId);
+    if (!back) return;
+    await refundGuard(store, orgId, back).catch((error: unknown) => log.warn('refund lost', { org: orgId, error }));
+  }
+
+  return {
+    async take(charge, options) {
+      // A poll with If-None-Match has a window of its own, which only the store knows.
+      const remembered = charge.conditional || options?.anew ? null : refusals.find(charge, processNow());
+      if (remembered) return { reading: remembered, isRemembered: true };
+      const reading = await takeFromGuard(store, charge, { back: collect(charge.orgId), nowMs: guardNow() });
+      if (reading.outcome === 'refused') refusals.remember(charge, reading, processNow());
+      if (reading.outcome === 'charged') refusals.forget(charge);
+      return { reading, isRemembered: false };
+    },
+    async read(charge) {
+      const reading = await readGuard(store, charge.orgId, { keyId: charge.key?.id, nowMs: processNow() });
+      return { ...reading, outcome: 'charged' };
+    },
+    giveBack(charge, reading) {
+      if (reading.outcome !== 'charged') return;
+      refunds.set(charge.orgId, addRefund(refunds.get(charge.orgId), charge, reading.win));
+      refusals.forget(charge);
+      if (!timers.has(charge.orgId)) {
+        timers.set(charge.orgId, setTimeout(() => void giveBackNow(charge.orgId), REFUND_DELAY_MS).unref());
+      }
+    },
+    async flush() {
+      await Promise.all([...refunds.keys()].map(giveBackNow));
+    },
+  };
+}

@@ -1,0 +1,197 @@
+/** Credentials → principals. What the store said is kept until the tenant's epoch moves (conventions §4.4). */
+import { createHash } from 'node:crypto';
+import type { Context } from '../context';
+import { problem, type Problem } from '../contracts/problem';
+import type { Principal } from '../contracts/principal';
+import { hashKey } from '../domain/api-key';
+import { permissionsOf } from '../domain/permissions';
+import { sessionTokens, type SessionClaims } from '../services/console/session-token';
+import { readGuard } from '../store/guards';
+import { findKeyByHash, type KeyRecord } from '../store/keys';
+import { findSession, type SessionRecord } from '../store/sessions';
+import { readTenant, type TenantRecord } from '../store/tenants';
+import { findUser, type UserRecord } from '../store/users';
+import type { Credential } from './credentials';
+
+const ENTRIES_MAX = 10_000;
+/**
+ * A backstop, not the fence: a process that died between writing a change and raising the epoch answered nobody, yet
+ * its change should not stay unseen for ever.
+ */
+const ENTRY_AGE_MAX_MS = 30_000;
+
+interface LoadedKey {
+  kind: 'key';
+  key: KeyRecord;
+  tenant: TenantRecord;
+}
+interface LoadedSession {
+  kind: 'session';
+  session: SessionRecord;
+  user: UserRecord;
+  tenant: TenantRecord;
+}
+/** What the store knows about a credential. */
+export type Loaded = LoadedKey | LoadedSession;
+
+/** A credential that is genuine as far as arithmetic can tell, and how to ask the store about it. */
+export interface Subject {
+  id: string;
+  /** The token's own claims, for sessions. */
+  claims: SessionClaims | null;
+  /** The org whose guard fences this credential, or null when nobody has it. */
+  locate(): Promise<string | null>;
+  load(): Promise<Loaded | null>;
+}
+
+/** What was loaded, and the epoch that had been seen before it was read. */
+export interface Held {
+  loaded: Loaded;
+  epoch: number;
+  loadedAtMs: number;
+}
+
+export interface Authenticator {
+  /** The subject of a credential; null for a forged or expired session token. */
+  subjectOf(credential: Extract<Credential, { kind: 'key' | 'session' }>): Promise<Subject | null>;
+  isKnown(subject: Subject): boolean;
+  /** From memory, or from the store under the epoch read just before; null when nobody has the credential. */
+  hold(subject: Subject): Promise<Held | null>;
+  /** From the store, whatever is in memory. */
+  reload(subject: Subject): Promise<Held | null>;
+  /** From the store, under an epoch the caller has just seen. */
+  refresh(subject: Subject, epoch: number): Promise<Held | null>;
+}
+
+async function loadKey(context: Context, hash: string): Promise<LoadedKey | null> {
+  const key = await findKeyByHash(context.store, hash);
+  const tenant = key && (await readTenant(context.store, key.orgId));
+  return key && tenant ? { kind: 'key', key, tenant } : null;
+}
+
+async function loadSession(context: Context, claims: SessionClaims): Promise<LoadedSession | null> {
+  const [session, user, tenant] = await Promise.all([
+    findSession(context.store, claims.orgId, claims.sessionId),
+    findUser(context.store, claims.orgId, claims.userId),
+    readTenant(context.store, claims.orgId),
+  ]);
+  if (!session || !user || !tenant || session.userId !== user._id) return null;
+  return { kind: 'session', session, user, tenant };
+}
+
+/** Builds the authenticator of this process. */
+export function createAuthenticator(context: Context): Authenticator {
+  const { config, store, clock } = context;
+  const tokens = sessionTokens(config);
+  const entries = new Map<string, Held>();
+  const underWay = new Map<string, Promise<Held | null>>();
+
+  /** Requests that arrive together share one read; each still compares epochs for itself. */
+  function once(id: string, read: () => Promise<Held | null>): Promise<Held | null> {
+    const running = underWay.get(id);
+    if (running) return running;
+    const started = read().finally(() => underWay.delete(id));
+    underWay.set(id, started);
+    return started;
+  }
+
+  async function loadUnder(subject: Subject, epoch: number): Promise<Held | null> {
+    const loaded = await subject.load();
+    entries.delete(subject.id);
+    if (!loaded) return null;
+    const held = { loaded, epoch, loadedAtMs: clock.now().getTime() };
+    const oldest = entries.size >= ENTRIES_MAX ? entries.keys().next().value : undefined;
+    if (oldest !== undefined) entries.delete(oldest);
+    entries.set(subject.id, held);
+    return held;
+  }
+
+  async function firstLoad(subject: Subject): Promise<Held | null> {
+    const orgId = await subject.locate();
+    if (orgId === null) return null;
+    // The epoch is read before the record: a change in between then shows as a moved epoch.
+    const { epoch } = await readGuard(store, orgId);
+    return loadUnder(subject, epoch);
+  }
+
+  const remembered = (subject: Subject): Held | null => {
+    const held = entries.get(subject.id);
+    return held && clock.now().getTime() - held.loadedAtMs < ENTRY_AGE_MAX_MS ? held : null;
+  };
+
+  return {
+    async subjectOf(credential) {
+      if (credential.kind === 'key') {
+        const hash = hashKey(config.secrets.keyPepper, credential.key);
+        return {
+          id: hash,
+          claims: null,
+          locate: async () => (await findKeyByHash(store, hash))?.orgId ?? null,
+          load: () => loadKey(context, hash),
+        };
+      }
+      const claims = await tokens.verify(credential.token, clock.now());
+      if (!claims) return null;
+      return {
+        id: createHash('sha256').update(`${claims.orgId} ${claims.sessionId} ${claims.userId}`).digest('base64url'),
+        claims,
+        locate: () => Promise.resolve(claims.orgId),
+        load: () => loadSession(context, claims),
+      };
+    },
+    isKnown: (subject) => entries.has(subject.id),
+    hold: async (subject) => remembered(subject) ?? (await once(subject.id, () => firstLoad(subject))),
+    reload: (subject) => firstLoad(subject),
+    refresh: (subject, epoch) => once(`${subject.id} ${epoch}`, () => loadUnder(subject, epoch)),
+  };
+}
+
+const hasPassed = (moment: Date | null, now: Date): boolean => moment !== null && moment.getTime() <= now.getTime();
+
+/** Why the credential is refused, or null while it stands. */
+export function refusalOf(loaded: Loaded, now: Date): 'revoked' | 'expired' | null {
+  if (loaded.kind === 'key') {
+    if (loaded.key.revokedAt) return 'revoked';
+    return hasPassed(loaded.key.expiresAt, now) ? 'expired' : null;
+  }
+  if (loaded.session.revokedAt || loaded.user.disabledAt) return 'revoked';
+  return hasPassed(loaded.session.expiresAt, now) ? 'expired' : null;
+}
+
+const REFUSAL_TEXTS = {
+  key: { revoked: 'This API key was revoked.', expired: 'This API key has expired.' },
+  session: { revoked: 'This session was ended.', expired: 'This session has expired.' },
+};
+
+/** True when no later change can make the refusal wrong. */
+export const isFinal = (loaded: Loaded): boolean => loaded.kind === 'key' && loaded.key.revokedAt !== null;
+
+/** The 401 that says why: only somebody who holds the whole credential ever sees it. */
+export const refusedCredential = (kind: Loaded['kind'], reason: 'revoked' | 'expired'): Problem =>
+  problem('unauthorized', { message: REFUSAL_TEXTS[kind][reason], facts: { reason } });
+
+/** The principal that handlers see. */
+export function principalOf(loaded: Loaded): Principal {
+  const { tenant } = loaded;
+  const shared = { orgId: tenant._id, tier: tenant.tier };
+  if (loaded.kind === 'key') {
+    const { key } = loaded;
+    return {
+      ...shared,
+      kind: 'key',
+      id: key._id,
+      keyId: key._id,
+      keyTier: key.tier ?? tenant.tier,
+      scopes: key.scopes,
+    };
+  }
+  const { user, session } = loaded;
+  return {
+    ...shared,
+    kind: 'session',
+    id: user._id,
+    sessionId: session._id,
+    email: user.email,
+    permissions: permissionsOf(user.role),
+  };
+}

@@ -1,0 +1,24 @@
+/** What stands between a request and its handler: who is calling, and whether they may call now. */
+import type { IncomingMessage } from 'node:http';
+import type { Operation } from '../contracts/operation';
+import type { Principal } from '../contracts/principal';
+
+export interface Admission {
+  principal: Principal;
+  /** The three `X-RateLimit-*` headers and the structured ones beside them. */
+  headers: Record<string, string>;
+  /** Gives the charge back: the reply turned out to be a 304 or our own 503. */
+  refund(): void;
+}
+
+export interface Guard {
+  /**
+   * Authenticates, charges the limits and checks the scope or permission, in that order.
+   * Throws `unauthorized`, `rate_limited`, `forbidden` and their kin, with the rate headers set on the problem.
+   */
+  enter(request: IncomingMessage, operation: Operation): Promise<Admission>;
+  /** Counts a finished request for the key's usage figures. */
+  record(principal: Principal, status: number): void;
+  /** Writes the usage figures that are pending. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,78 @@
+/** A thrown error → status, headers and the body each service's clients expect. */
+import { mongo } from 'mongoose';
+import type { ServiceName } from '../contracts/operation';
+import { Problem, problem, PROBLEMS } from '../contracts/problem';
+
+interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  body: Record<string, unknown>;
+}
+
+const RETRY_SOON_SECONDS = '2';
+
+/** Turns anything thrown below a handler into a refusal. Unknown errors become 500 and keep their cause for the log. */
+export function toProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  const { type, status } = error as { type?: string; status?: number };
+  if (type === 'entity.parse.failed')
+    return problem('invalid_json', {
+      message: `The request body is not valid JSON: ${(error as Error).message}`,
+    });
+  if (type === 'entity.too.large')
+    return problem('payload_too_large', { facts: { limit: (error as { limit?: number }).limit } });
+  if (type === 'charset.unsupported' || type === 'encoding.unsupported') return problem('unsupported_media_type');
+  if (status === 400) return problem('invalid_parameter', { message: (error as Error).message });
+  if (isStoreDown(error))
+    return problem('store_unavailable', { cause: error, headers: { 'Retry-After': RETRY_SOON_SECONDS } });
+  return problem('internal_error', { cause: error });
+}
+
+/** FerretDB answers with an internal error while the PostgreSQL below it is away, so that text counts too. */
+function isStoreDown(error: unknown): boolean {
+  if (error instanceof mongo.MongoNetworkError || error instanceof mongo.MongoServerSelectionError) return true;
+  const { name, message } = error as { name?: string; message?: string };
+  if (name === 'MongooseServerSelectionError' || name === 'MongoPoolClearedError' || name === 'MongoNotConnectedError')
+    return true;
+  return /connect(ion)? (refused|reset|closed)|failed to connect to|buffering timed out|terminating connection|the database system is|client is closed|topology (is )?closed/i.test(
+    message ?? '',
+  );
+}
+
+/** The agent service's body: `{error, message, status}` and, where they help, `details` and `request_id`. */
+function agentBody(thrown: Problem, requestId: string): Record<string, unknown> {
+  if (thrown.code === 'rate_limited')
+    return { ...productBody(thrown, requestId), message: thrown.message, status: thrown.status };
+  const details =
+    thrown.findings.length > 0 ? thrown.findings : Object.keys(thrown.facts).length > 0 ? [thrown.facts] : undefined;
+  return {
+    error: thrown.code,
+    message: thrown.message,
+    status: thrown.status,
+    ...(details ? { details } : {}),
+    request_id: requestId,
+    docs: docsPath(thrown),
+  };
+}
+
+/** Everybody else's body: `{error, code, details, requestId}`. */
+function productBody(thrown: Problem, requestId: string): Record<string, unknown> {
+  const errors = thrown.findings.map(({ code, ...finding }) => ({ rule: code, ...finding }));
+  return {
+    error: thrown.message,
+    code: PROBLEMS[thrown.code].product,
+    details: { ...thrown.facts, ...(errors.length > 0 ? { errors } : {}) },
+    requestId,
+  };
+}
+
+const docsPath = (thrown: Problem): string => `/docs/errors/${thrown.code}`;
+
+/** The whole answer for a refusal on `service`. */
+export function answerFor(thrown: Problem, service: ServiceName, requestId: string): Answer {
+  const body = service === 'agents' ? agentBody(thrown, requestId) : productBody(thrown, requestId);
+  const headers: Record<string, string> = { ...thrown.headers };
+  if (thrown.status === 401) headers['WWW-Authenticate'] ??= service === 'mail' ? 'X-Mail-Key' : 'Bearer';
+  if (thrown.status === 503) headers['Retry-After'] ??= RETRY_SOON_SECONDS;
+  return { status: thrown.status, headers, body };
+}

@@ -1,0 +1,152 @@
+/** Contract → ajv. Bodies are strict; queries and paths are coerced from text. Compiled once, when a route is mounted. */
+import Ajv2020, { type ErrorObject, type ValidateFunction } from 'ajv/dist/2020';
+import { AgentDefinition, Trigger } from '../contracts/agent';
+import { Condition, Filter } from '../contracts/condition';
+import { CloudEvent, NativeEvent } from '../contracts/event';
+import type { Finding } from '../contracts/problem';
+import { STEP_SCHEMAS } from '../contracts/step';
+import type { TSchema } from '../contracts/schema';
+import { nearest } from '../domain/suggest';
+
+const FINDINGS_MAX = 20;
+
+/** Schemas that others refer to by `$id`. */
+export const SHARED_SCHEMAS: TSchema[] = [
+  Filter,
+  Condition,
+  Trigger,
+  ...STEP_SCHEMAS,
+  AgentDefinition,
+  NativeEvent,
+  CloudEvent,
+];
+
+const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/;
+const isTimestamp = (text: string): boolean => TIMESTAMP.test(text) && !Number.isNaN(Date.parse(text));
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+const EMAIL = /^[^\s@<>",;]{1,64}@[A-Za-z0-9-]{1,63}(\.[A-Za-z0-9-]{1,63})+$/;
+
+const FORMATS: Record<string, (text: string) => boolean> = {
+  'date-time': isTimestamp,
+  date: (text) => DATE.test(text) && !Number.isNaN(Date.parse(text)),
+  email: (text) => text.length <= 254 && EMAIL.test(text),
+  uri: (text) => URL.canParse(text),
+};
+
+const build = (coerce: boolean): Ajv2020 => {
+  const ajv = new Ajv2020({
+    allErrors: true,
+    strict: true,
+    strictTypes: false,
+    strictRequired: false,
+    discriminator: true,
+    verbose: true,
+    coerceTypes: coerce,
+    useDefaults: coerce,
+    formats: FORMATS,
+  });
+  for (const schema of SHARED_SCHEMAS) ajv.addSchema(schema);
+  return ajv;
+};
+const strict = build(false);
+const coercing = build(true);
+
+export type Validator = (value: unknown) => Finding[];
+
+const list = (values: unknown): string => (Array.isArray(values) ? values.map(String).join(', ') : String(values));
+
+function fieldNames(error: ErrorObject): string[] {
+  const parent = error.parentSchema as { properties?: Record<string, unknown> } | undefined;
+  return Object.keys(parent?.properties ?? {});
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+type Wording = (error: ErrorObject) => { message: string; path?: string; suggestion?: string | undefined };
+const param = (error: ErrorObject, name: string): unknown => (error.params as Record<string, unknown>)[name];
+
+const WORDINGS: Record<string, Wording> = {
+  required: (error) => ({
+    message: `${String(param(error, 'missingProperty'))} is required`,
+    path: `${error.instancePath}/${String(param(error, 'missingProperty'))}`,
+  }),
+  additionalProperties: (error) => {
+    const name = String(param(error, 'additionalProperty'));
+    const names = fieldNames(error);
+    return {
+      message: `unknown field ${name}; known fields: ${names.join(', ')}`,
+      path: `${error.instancePath}/${name}`,
+      suggestion: nearest(name, names),
+    };
+  },
+  enum: (error) => {
+    const allowed = param(error, 'allowedValues') as unknown[];
+    return { message: `must be one of ${list(allowed)}`, suggestion: nearest(textOf(error.data), allowed.map(String)) };
+  },
+  const: (error) => ({ message: `must be ${String(param(error, 'allowedValue'))}` }),
+  discriminator: (error) => {
+    const known = discriminators(error);
+    const given = param(error, 'tagValue');
+    return {
+      message:
+        given === undefined
+          ? `type is required; one of ${list(known)}`
+          : `unknown type ${textOf(given)}; one of ${list(known)}`,
+      path: `${error.instancePath}/${String(param(error, 'tag'))}`,
+      suggestion: nearest(textOf(given), known),
+    };
+  },
+  format: (error) => ({ message: `must be a ${String(param(error, 'format'))}` }),
+  pattern: (error) => ({ message: `does not match ${String(param(error, 'pattern'))}` }),
+};
+
+function discriminators(error: ErrorObject): string[] {
+  const members = (error.parentSchema as { oneOf?: { $ref?: string }[] } | undefined)?.oneOf ?? [];
+  return members.flatMap((member) => {
+    const schema = SHARED_SCHEMAS.find((shared) => shared.$id === member.$ref) as
+      | { properties?: { type?: { const?: string } } }
+      | undefined;
+    return schema?.properties?.type?.const ?? [];
+  });
+}
+
+/** `if`, `oneOf` and `not` only say that their members failed; the members' own errors are the useful ones. */
+const isNoise = (error: ErrorObject, all: ErrorObject[]): boolean =>
+  (error.keyword === 'oneOf' || error.keyword === 'anyOf') &&
+  all.some((other) => other.instancePath.startsWith(error.instancePath) && other !== error);
+
+function findingOf(error: ErrorObject): Finding {
+  const worded = WORDINGS[error.keyword]?.(error) ?? { message: error.message ?? 'is not valid' };
+  return {
+    path: worded.path ?? error.instancePath,
+    code: error.keyword === 'additionalProperties' ? 'unknown_field' : error.keyword,
+    message: worded.message,
+    ...(worded.suggestion ? { suggestion: worded.suggestion } : {}),
+  };
+}
+
+function validatorOf(validate: ValidateFunction): Validator {
+  return (value) => {
+    if (validate(value)) return [];
+    const errors = validate.errors ?? [];
+    const useful = errors.filter((error) => !isNoise(error, errors));
+    const seen = new Map(
+      useful.map((error) => findingOf(error)).map((finding) => [`${finding.path} ${finding.message}`, finding]),
+    );
+    return [...seen.values()].slice(0, FINDINGS_MAX);
+  };
+}
+
+const compiled = (ajv: Ajv2020, schema: TSchema): ValidateFunction => {
+  const known = schema.$id ? ajv.getSchema(schema.$id) : undefined;
+  return known ?? ajv.compile(schema);
+};
+
+/** Checks a JSON body as it is; nothing is converted. */
+export const bodyValidator = (schema: TSchema): Validator => validatorOf(compiled(strict, schema));
+
+/** Checks query or path parameters; text becomes the declared number or boolean, in place. */
+export const textValidator = (schema: TSchema): Validator => {
+  const { $id: _unused, ...anonymous } = schema;
+  return validatorOf(coercing.compile(anonymous));
+};

@@ -1,0 +1,36 @@
+/** One JSON line per fact, written by hand: a general logger is the dearest middleware of a request. */
+
+const LEVELS = { debug: 10, info: 20, warn: 30, error: 40, silent: 90 } as const;
+type Level = keyof typeof LEVELS;
+export type Fields = Record<string, unknown>;
+
+export interface Log {
+  debug(msg: string, fields?: Fields): void;
+  info(msg: string, fields?: Fields): void;
+  warn(msg: string, fields?: Fields): void;
+  error(msg: string, fields?: Fields): void;
+}
+
+/** API keys and webhook secrets never reach the log, whatever field they came in. */
+const SECRETS = /\b(plat_|mail_key_|whsec_)[A-Za-z0-9]{6,}/g;
+
+const describe = (value: unknown): unknown =>
+  value instanceof Error
+    ? { name: value.name, message: value.message, stack: value.stack, cause: describe(value.cause) }
+    : value;
+
+/** Builds the process's log. `level` names the least severe line that is written. */
+export function createLog(level: string, write: (line: string) => void = (line) => process.stdout.write(line)): Log {
+  const least = LEVELS[level as Level] ?? LEVELS.info;
+  const at =
+    (name: Level) =>
+    (msg: string, fields: Fields = {}): void => {
+      if (LEVELS[name] < least) return;
+      const line = JSON.stringify(
+        { level: name, time: new Date().toISOString(), msg, ...fields },
+        (_key, value: unknown) => describe(value),
+      );
+      write(`${line.replace(SECRETS, '$1[redacted]')}\n`);
+    };
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}

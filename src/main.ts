@@ -1,0 +1,63 @@
+/** The API process: context → indexes → app → listen → drain. */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { startRelay } from './events/relay';
+import { createGuard } from './http/admission';
+import { createApp } from './http/app';
+import { createContext, onStopSignal, type ProcessContext } from './process';
+
+const STOP_LIMIT_SECONDS = 20;
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+const INDEX_RETRY_MS = 1_000;
+
+/** Indexes are made as soon as the store is there; until then `/readyz` says that it is not. */
+async function ensureIndexes(context: ProcessContext): Promise<void> {
+  for (;;) {
+    try {
+      await context.store.ensureIndexes();
+      return;
+    } catch (error) {
+      context.log.warn('waiting for the store', { error: error instanceof Error ? error.message : String(error) });
+      await new Promise((resolve) => setTimeout(resolve, INDEX_RETRY_MS));
+    }
+  }
+}
+
+const listen = (server: Server, port: number, host: string): Promise<AddressInfo> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => resolve(server.address() as AddressInfo));
+  });
+
+async function main(): Promise<void> {
+  const context = createContext();
+  let indexed = false;
+  const guard = createGuard(context);
+  const app = createApp(context, guard, {
+    store: async () => indexed && (await context.store.isReady()),
+    engine: () => context.engine.isReachable(),
+  });
+  const server = createServer({ headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS }, app);
+  const address = await listen(server, context.config.port, context.config.host);
+  await ensureIndexes(context);
+  indexed = true;
+  const relay = startRelay(context);
+  onStopSignal(async () => {
+    await new Promise((resolve) => {
+      server.close(resolve);
+      server.closeIdleConnections();
+    });
+    await relay.stop();
+    await context.outbox.idle();
+    await guard.close();
+    await context.engine.close();
+    await context.store.close();
+  }, STOP_LIMIT_SECONDS);
+  context.log.info('api ready', { port: address.port, pid: process.pid });
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(1);
+});

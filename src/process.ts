@@ -1,0 +1,43 @@
+/** What both processes share: building the context and stopping once. */
+import { readConfig, type Config } from './config';
+import { systemClock } from './clock';
+import type { Context } from './context';
+import { createSealer } from './domain/sealed-token';
+import { connectEngine } from './engine/connect';
+import { createOutbox } from './events/outbox';
+import { createLog } from './log';
+import { openStore, type OpenStore } from './store/connect';
+
+export interface ProcessContext extends Context {
+  store: OpenStore;
+}
+
+/** Builds a process's context from the environment. Nothing is awaited: what is away is reported when it is used. */
+export function createContext(config: Config = readConfig()): ProcessContext {
+  const context: ProcessContext = {
+    config,
+    store: openStore(config.mongodbUri),
+    engine: connectEngine(config.temporal),
+    clock: systemClock,
+    log: createLog(config.logLevel),
+    sealer: createSealer(config.secrets.token),
+    outbox: createOutbox(() => context),
+  };
+  return context;
+}
+
+/** Runs `stop` on the first SIGTERM or SIGINT; a second one, or a stop that takes too long, ends the process at once. */
+export function onStopSignal(stop: () => Promise<void>, limitSeconds: number): void {
+  let stopping = false;
+  const handle = (): void => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    setTimeout(() => process.exit(1), limitSeconds * 1_000).unref();
+    void stop().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    );
+  };
+  process.on('SIGTERM', handle);
+  process.on('SIGINT', handle);
+}

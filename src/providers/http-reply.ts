@@ -1,0 +1,50 @@
+/** Reads a reply up to a limit. */
+import type { Dispatcher } from 'undici';
+
+/** Status, headers and body; the body is parsed when it is whole and says that it is JSON. */
+export interface Reply {
+  status: number;
+  headers: Record<string, string>;
+  body: unknown;
+  /** The far side had more to say than the limit. */
+  truncated: boolean;
+}
+
+async function readUpTo(stream: Dispatcher.ResponseData['body'], maxBytes: number) {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    // Leaving the loop destroys the stream and with it the connection: the rest is never read.
+    if (bytes > maxBytes) break;
+  }
+  return { content: Buffer.concat(chunks).subarray(0, maxBytes), truncated: bytes > maxBytes };
+}
+
+function parse(text: string, contentType: string): unknown {
+  if (!/^application\/(?:[\w.+-]+\+)?json\b/i.test(contentType)) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    // A reply that lies about its type is still worth showing.
+    return text;
+  }
+}
+
+/** Reads the reply; never more than `maxBytes` of it. */
+export async function readReply(reply: Dispatcher.ResponseData, maxBytes: number): Promise<Reply> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(reply.headers)) {
+    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  const { content, truncated } = await readUpTo(reply.body, maxBytes);
+  // A cut in the middle of a character ends the text in a replacement sign, which is harmless in what is only shown.
+  const text = content.toString('utf8');
+  return {
+    status: reply.statusCode,
+    headers,
+    body: truncated ? text : parse(text, headers['content-type'] ?? ''),
+    truncated,
+  };
+}

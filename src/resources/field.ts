@@ -1,0 +1,146 @@
+/** The words a resource's fields are declared with: what a field holds, who sets it and how lists may use it. */
+
+/** How a field is stored, compared and filtered. */
+export type FieldKind = 'string' | 'choice' | 'id' | 'integer' | 'boolean' | 'datetime' | 'date' | 'strings' | 'json';
+
+/** JSON Schema of one value. */
+export type ValueSchema = Readonly<Record<string, unknown>>;
+
+interface Traits {
+  kind: FieldKind;
+  schema: ValueSchema;
+  /** A create must name it. */
+  isRequired: boolean;
+  /** Value of a create that does not name it. */
+  fallback: unknown;
+  isFilterable: boolean;
+  isSortable: boolean;
+  /** Never accepted from a client. */
+  isServerSet: boolean;
+  /** Key of the resource whose record it names; checked inside the tenant. */
+  target: string | null;
+  /** First number of the tenant's counter that fills it. */
+  countsFrom: number | null;
+}
+
+/** One field. Each word returns a new field, so declarations read from left to right. */
+export class Field<Value = unknown, Always extends boolean = boolean> {
+  /** Type of the value in a record: `null` stands for "not set". Never present at run time. */
+  declare readonly value: Always extends true ? Value : Value | null;
+  readonly traits: Readonly<Traits>;
+
+  constructor(traits: Readonly<Traits>) {
+    this.traits = traits;
+  }
+
+  /** Must be named at create and can never be cleared. */
+  required(): Field<Value, true> {
+    return new Field({ ...this.traits, isRequired: true, schema: notEmpty(this.traits) });
+  }
+
+  /** Has this value unless a create names another; can never be cleared. */
+  default(fallback: Value): Field<Value, true> {
+    return new Field({ ...this.traits, fallback });
+  }
+
+  filterable(): Field<Value, Always> {
+    return new Field({ ...this.traits, isFilterable: true });
+  }
+
+  sortable(): Field<Value, Always> {
+    return new Field({ ...this.traits, isSortable: true });
+  }
+
+  /** Only the server writes it. */
+  serverSet(): Field<Value, Always> {
+    return new Field({ ...this.traits, isServerSet: true });
+  }
+
+  /** Filled at create from a counter of the tenant. Numbers only rise; a failed create leaves a gap. */
+  counted(from: number): Field<Value, true> {
+    return new Field({ ...this.traits, isServerSet: true, countsFrom: from });
+  }
+
+  /** True when a record may hold `null` here. */
+  get isNullable(): boolean {
+    const { isRequired, fallback, countsFrom } = this.traits;
+    return !isRequired && fallback === null && countsFrom === null;
+  }
+}
+
+/** A required text says something. */
+function notEmpty({ kind, schema }: Readonly<Traits>): ValueSchema {
+  return kind === 'string' ? { minLength: 1, ...schema } : schema;
+}
+
+/** The fields of a resource by name, in the order clients see them. */
+export type Fields = Readonly<Record<string, Field>>;
+
+function make<Value>(kind: FieldKind, schema: ValueSchema, target: string | null = null): Field<Value, false> {
+  return new Field<Value, false>({
+    kind,
+    schema,
+    target,
+    isRequired: false,
+    fallback: null,
+    isFilterable: false,
+    isSortable: false,
+    isServerSet: false,
+    countsFrom: null,
+  });
+}
+
+const ID_PATTERN = '^[A-Za-z0-9_-]{1,64}$';
+const MONEY_MAX = 1_000_000_000_000_000;
+
+const text = (maxLength: number, more: ValueSchema = {}): Field<string, false> =>
+  make('string', { type: 'string', maxLength, ...more });
+const patterned = (pattern: string, description: string): Field<string, false> =>
+  make('string', { type: 'string', pattern, description });
+const scalar: ValueSchema = { type: ['string', 'number', 'boolean', 'null'] };
+const flatObject: ValueSchema = {
+  type: 'object',
+  maxProperties: 100,
+  propertyNames: { pattern: '^[A-Za-z_][A-Za-z0-9_.-]{0,63}$' },
+  additionalProperties: { anyOf: [scalar, { type: 'array', items: scalar, maxItems: 100 }] },
+};
+
+/** Every type a field can have. */
+export const field = {
+  /** One line. */
+  string: () => text(255),
+  /** Paragraphs. */
+  text: () => text(10_000),
+  /** A script, a query or a transcript. */
+  document: () => text(64_000),
+  choice: <const Values extends readonly string[]>(values: Values): Field<Values[number], false> =>
+    make('choice', { type: 'string', enum: [...values] }),
+  choices: <const Values extends readonly string[]>(values: Values): Field<Values[number][], false> =>
+    make('strings', { type: 'array', items: { type: 'string', enum: [...values] }, uniqueItems: true }),
+  integer: (minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER): Field<number, false> =>
+    make('integer', { type: 'integer', minimum, maximum }),
+  money: (): Field<number, false> =>
+    make('integer', { type: 'integer', minimum: -MONEY_MAX, maximum: MONEY_MAX, description: 'In minor units' }),
+  boolean: (): Field<boolean, false> => make('boolean', { type: 'boolean' }),
+  datetime: (): Field<string, false> => make('datetime', { type: 'string', format: 'date-time' }),
+  date: (): Field<string, false> => make('date', { type: 'string', format: 'date' }),
+  email: () => text(254, { format: 'email' }),
+  phone: () => patterned('^\\+?[0-9 ().x/-]{3,40}$', 'Telephone number'),
+  uri: () => text(2_000, { format: 'uri' }),
+  ipAddress: () => patterned('^[0-9A-Fa-f:.]{2,45}$', 'IPv4 or IPv6 address'),
+  currency: () => patterned('^[A-Z]{3}$', 'ISO 4217 currency code'),
+  country: () => patterned('^[A-Z]{2}$', 'ISO 3166 country code'),
+  color: () => patterned('^#[0-9a-fA-F]{6}$', 'Colour such as #1a73e8'),
+  slug: () => patterned('^[a-z0-9](-?[a-z0-9]){0,62}$', 'Lower-case letters, digits and single hyphens'),
+  technique: () => patterned('^T[0-9]{4}(\\.[0-9]{3})?$', 'MITRE ATT&CK technique such as T1059.001'),
+  sha256: () => patterned('^[0-9a-f]{64}$', 'SHA-256 in lower-case hexadecimal'),
+  /** Identifier of something this registry does not hold, such as a user. */
+  id: (): Field<string, false> => make('id', { type: 'string', pattern: ID_PATTERN }),
+  /** Identifier of a record of another resource in the same tenant. */
+  ref: (target: string): Field<string, false> => make('id', { type: 'string', pattern: ID_PATTERN }, target),
+  strings: (): Field<string[], false> =>
+    make('strings', { type: 'array', items: { type: 'string', minLength: 1, maxLength: 255 }, maxItems: 100 }),
+  object: (): Field<Record<string, unknown>, false> => make('json', flatObject),
+  objects: (): Field<Record<string, unknown>[], false> =>
+    make('json', { type: 'array', items: flatObject, maxItems: 500 }),
+};

@@ -1,0 +1,187 @@
+/** PSA: what a service desk works with. */
+import { field } from './field';
+import { resource, type RecordOf } from './resource';
+
+const STATUSES = ['new', 'open', 'in_progress', 'waiting_customer', 'waiting_vendor', 'resolved', 'closed'] as const;
+const REOPEN_DAYS = 14;
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const MINUTE_MS = 60_000;
+
+const ticketFields = {
+  number: field.integer().counted(1_001).filterable().sortable(),
+  subject: field.string().required().sortable(),
+  description: field.text(),
+  status: field.choice(STATUSES).default('new').filterable().sortable(),
+  priority: field.choice(['low', 'medium', 'high', 'critical']).default('medium').filterable().sortable(),
+  boardId: field.ref('boards').filterable(),
+  companyId: field.ref('companies').filterable(),
+  contactId: field.ref('contacts').filterable(),
+  assigneeId: field.id().filterable(),
+  source: field.choice(['portal', 'email', 'phone', 'api', 'rmm', 'agent']).default('api').filterable(),
+  escalationLevel: field.integer(0, 3).default(0).filterable().sortable(),
+  dueAt: field.datetime().filterable().sortable(),
+  slaStatus: field.choice(['ok', 'warning', 'breached']).default('ok').serverSet().filterable(),
+  resolvedAt: field.datetime().serverSet().filterable().sortable(),
+  closedAt: field.datetime().serverSet().filterable(),
+  tags: field.strings().default([]).filterable(),
+};
+type Ticket = RecordOf<typeof ticketFields>;
+
+const millisecondsBetween = (from: string, to: string): number => Date.parse(to) - Date.parse(from);
+
+const canReopen = (ticket: Ticket, now: Date): boolean =>
+  ticket.closedAt !== null && now.getTime() - Date.parse(ticket.closedAt) <= REOPEN_DAYS * DAY_MS;
+
+const becameCritical = (before: Ticket, after: Ticket): boolean =>
+  before.priority !== 'critical' && after.priority === 'critical';
+
+const roseInLevel = (before: Ticket, after: Ticket): boolean => after.escalationLevel > before.escalationLevel;
+
+const entered = (status: Ticket['status']) => (before: Ticket, after: Ticket) =>
+  before.status !== status && after.status === status;
+
+/** Tickets. A ticket without a company is internal: agents with client scope `internal` act on it. */
+export const tickets = resource({
+  products: ['psa'],
+  path: 'tickets',
+  nouns: ['ticket', 'tickets'],
+  prefix: 'tkt',
+  category: 'service_desk',
+  fields: ticketFields,
+  label: 'subject',
+  lists: ['number', 'contactId', 'assigneeId', 'companyId', 'boardId', 'status', 'priority'],
+  states: { field: 'status', from: { closed: (ticket, now) => (canReopen(ticket, now) ? ['open'] : []) } },
+  computed: ({ status, resolvedAt, closedAt }, _before, now) => ({
+    resolvedAt: status === 'resolved' || status === 'closed' ? (resolvedAt ?? now) : null,
+    closedAt: status === 'closed' ? (closedAt ?? now) : null,
+  }),
+  labelled: ['boardId'],
+  payload: (ticket, labels) => ({
+    ticket_id: ticket.id,
+    ticket_number: `T-${ticket.number}`,
+    title: ticket.subject,
+    subject: ticket.subject,
+    description: ticket.description,
+    priority: ticket.priority,
+    status: ticket.status,
+    board: labels['boardId'] ?? null,
+    board_id: ticket.boardId,
+    type: 'ticket',
+    source: ticket.source,
+    client_id: ticket.companyId,
+    company_id: ticket.companyId,
+    contact_id: ticket.contactId,
+    assignee_id: ticket.assigneeId,
+    escalation_level: ticket.escalationLevel,
+    due_at: ticket.dueAt,
+    tags: ticket.tags,
+    created_at: ticket.createdAt,
+    updated_at: ticket.updatedAt,
+  }),
+  events: {
+    created: { on: 'create', text: 'A ticket was created.' },
+    updated: {
+      on: 'update',
+      text: 'A ticket changed; `changed` names the fields and `previous` has their old values.',
+    },
+    status_changed: {
+      on: 'update',
+      text: 'The status of a ticket changed.',
+      when: (before, after) => before.status !== after.status,
+      facts: (before, after) => ({ from: before.status, to: after.status }),
+    },
+    assigned: {
+      on: 'update',
+      text: 'A ticket was assigned to somebody else.',
+      when: (before, after) => after.assigneeId !== null && before.assigneeId !== after.assigneeId,
+      facts: (before) => ({ previous_assignee_id: before.assigneeId }),
+    },
+    escalated: {
+      on: 'update',
+      text: 'The priority of a ticket was raised to critical, or its escalation level rose.',
+      when: (before, after) => becameCritical(before, after) || roseInLevel(before, after),
+      facts: (before, after) => ({
+        from_level: before.escalationLevel,
+        to_level: after.escalationLevel,
+        reason: becameCritical(before, after) ? 'priority_raised' : 'level_raised',
+      }),
+    },
+    resolved: { on: 'update', text: 'A ticket was resolved.', when: entered('resolved') },
+    closed: {
+      on: 'update',
+      text: 'A ticket was closed.',
+      when: entered('closed'),
+      facts: (_before, after) => ({
+        minutes_to_close: Math.round(
+          millisecondsBetween(after.createdAt, after.closedAt ?? after.updatedAt) / MINUTE_MS,
+        ),
+      }),
+    },
+    sla_warning: { on: 'timer', text: 'Four fifths of the time a ticket may take have passed.' },
+    sla_breached: { on: 'timer', text: 'A ticket took longer than its service level allows.' },
+    deleted: { on: 'delete', text: 'A ticket was deleted.' },
+  },
+  examples: {
+    create: {
+      subject: 'Printer offline',
+      description: 'The printer on the second floor answers no pings.',
+      priority: 'high',
+      tags: ['printer'],
+    },
+    update: { status: 'in_progress', priority: 'critical', escalationLevel: 1 },
+  },
+});
+
+/** Boards: where tickets are worked on. */
+export const boards = resource({
+  products: ['psa'],
+  path: 'boards',
+  nouns: ['board', 'boards'],
+  prefix: 'brd',
+  category: 'service_desk',
+  fields: {
+    name: field.string().required().sortable(),
+    description: field.text(),
+    boardType: field.choice(['service', 'project', 'alerts']).default('service').filterable(),
+    isDefault: field.boolean().default(false).filterable(),
+    slaResponseMinutes: field.integer(1, 100_000),
+    slaResolutionMinutes: field.integer(1, 1_000_000),
+    active: field.boolean().default(true).filterable(),
+  },
+  label: 'name',
+  events: {
+    created: { on: 'create', text: 'A board was created.' },
+    updated: { on: 'update', text: 'A board changed.' },
+    deleted: { on: 'delete', text: 'A board was deleted.' },
+  },
+  examples: {
+    create: { name: 'Service desk', slaResponseMinutes: 60, slaResolutionMinutes: 480 },
+    update: { active: false },
+  },
+});
+
+/** The service catalog: what the MSP sells. It changes rarely, so clients poll it with `If-None-Match`. */
+export const serviceCatalog = resource({
+  products: ['psa'],
+  path: 'service-catalog',
+  nouns: ['catalog item', 'catalog items'],
+  prefix: 'svc',
+  category: 'finance',
+  fields: {
+    sku: field.string().required().filterable().sortable(),
+    name: field.string().required().sortable(),
+    category: field.string().filterable().sortable(),
+    description: field.text(),
+    unitPrice: field.money().required().sortable(),
+    unit: field.choice(['hour', 'user', 'device', 'month', 'each']).default('each').filterable(),
+    taxable: field.boolean().default(true).filterable(),
+    active: field.boolean().default(true).filterable(),
+  },
+  label: 'name',
+  lists: ['sku', 'category'],
+  events: { updated: { on: 'update', text: 'An item of the service catalog changed.' } },
+  examples: {
+    create: { sku: 'MDR-ENDPOINT', name: 'Managed detection, per device', unitPrice: 1_250, unit: 'device' },
+    update: { unitPrice: 1_350 },
+  },
+});

@@ -1,0 +1,98 @@
+/** Approvals: list and decide. */
+import type { Context } from '../../context';
+import type { Handlers } from '../../contracts/operation';
+import type { AgentOperations } from '../../contracts/operations/agents';
+import { pageSize } from '../../contracts/page';
+import type { Principal } from '../../contracts/principal';
+import { problem } from '../../contracts/problem';
+import { presentApproval } from '../../domain/present';
+import { signalDecision } from '../../engine/executions';
+import * as store from '../../store/approvals';
+import { findExecution, hasEnded } from '../../store/executions';
+import { openCursor } from './executions';
+
+type Names = 'listApprovals' | 'decideApproval';
+
+const PATH = '/agents/api/approvals';
+const COUNTED_MAX = 10_000;
+
+function notFound(): never {
+  throw problem('approval_not_found');
+}
+
+/** Why a decision came too late, from what the record says now. */
+function refuse(current: store.ApprovalRecord): never {
+  const approval = presentApproval(current);
+  if (current.decided_by === store.SYSTEM_CANCEL) throw problem('approval_closed', { facts: { approval } });
+  if (current.status === 'expired' || current.status === 'pending') {
+    throw problem('approval_expired', {
+      message: `The approval expired at ${approval.expires_at}.`,
+      facts: { approval },
+    });
+  }
+  const how = current.status === 'approved' ? 'Approved' : 'Denied';
+  throw problem('approval_already_decided', {
+    message: `${how} by ${String(approval.decided_by)} at ${String(approval.decided_at)}.`,
+    facts: { approval },
+  });
+}
+
+const isRepeat = (current: store.ApprovalRecord, principal: Principal, decision: string): boolean =>
+  current.status === decision && current.decided_by === principal.id;
+
+/** Wakes the gate without holding up the answer: the decision stands in the store, the relay repeats a lost signal. */
+function wake(context: Context, approval: store.ApprovalRecord, decision: 'approved' | 'denied'): void {
+  signalDecision(context.engine, approval.execution_id, { approval_id: approval._id, decision }).catch(
+    (error: unknown) => {
+      context.log.warn('signal deferred', { approval_id: approval._id, error });
+    },
+  );
+}
+
+export const approvalHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
+  async listApprovals({ context, principal, query }) {
+    const { limit: asked, cursor, ...filter } = query;
+    const limit = pageSize(asked);
+    const bound = [principal.orgId, PATH, filter];
+    const after = openCursor(context, cursor, bound);
+    const [rows, total] = await Promise.all([
+      store.pageOfApprovals(context.store, principal.orgId, filter, { limit: limit + 1, after }),
+      store.countApprovals(context.store, principal.orgId, filter),
+    ]);
+    const page = rows.slice(0, limit);
+    const last = page.at(-1);
+    const next =
+      rows.length > limit && last
+        ? context.sealer.seal({ value: last.created_at.getTime(), id: last._id }, bound, context.clock.now())
+        : null;
+    const estimate = total > COUNTED_MAX ? { total_is_estimate: true } : {};
+    return {
+      status: 200,
+      body: {
+        approvals: page.map(presentApproval),
+        total: Math.min(total, COUNTED_MAX),
+        ...estimate,
+        next_cursor: next,
+      },
+    };
+  },
+
+  async decideApproval({ context, principal, params, body }) {
+    const found = (await store.findApproval(context.store, principal.orgId, params.id)) ?? notFound();
+    const execution = await findExecution(context.store, principal.orgId, found.execution_id);
+    if (found.status === 'pending' && (!execution || hasEnded(execution.status))) throw problem('approval_closed');
+    const decided = await store.decide(context.store, {
+      id: params.id,
+      orgId: principal.orgId,
+      decision: body.decision,
+      by: principal.id,
+      via: principal.kind === 'session' ? 'console' : 'api',
+      note: body.note ?? null,
+      now: context.clock.now(),
+    });
+    if (decided) wake(context, decided, body.decision);
+    const current = decided ?? (await store.findApproval(context.store, principal.orgId, params.id)) ?? notFound();
+    if (!decided && !isRepeat(current, principal, body.decision)) refuse(current);
+    return { status: 200, body: presentApproval(current) };
+  },
+};

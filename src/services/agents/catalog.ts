@@ -1,0 +1,41 @@
+/** What the platform ships: templates and the event catalog. */
+import type { Context } from '../../context';
+import type { Handlers } from '../../contracts/operation';
+import type { AgentOperations } from '../../contracts/operations/agents';
+import { problem } from '../../contracts/problem';
+import { eventCatalog } from '../../catalog/events';
+import { templates } from '../../catalog/templates';
+import { stateTag } from '../../domain/etag';
+import { addAgent, cloneOf } from './agents';
+
+type Names = 'listTemplates' | 'cloneTemplate' | 'listEvents';
+
+export const catalogHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
+  async listTemplates({ query }) {
+    const shown = templates.filter((template) => !query.category || template.category === query.category);
+    return { status: 200, body: { templates: shown }, etag: stateTag(shown.map(({ id, version }) => [id, version])) };
+  },
+
+  async cloneTemplate({ context, principal, params, body }) {
+    const template = templates.find((candidate) => candidate.id === params.id);
+    const agent = template
+      ? await addAgent(context, {
+          orgId: principal.orgId,
+          type: 'cloned',
+          definition: { ...template.definition, name: body.name ?? template.name },
+          source: { kind: 'template', id: template.id, version: template.version },
+        })
+      : params.id.startsWith('agt_system_') && (await cloneOf(context, principal.orgId, params.id, body.name));
+    if (!agent) throw problem('template_not_found');
+    return { status: 201, body: agent, headers: { Location: `/agents/api/agents/${agent.id}` } };
+  },
+
+  async listEvents({ query }) {
+    const events = eventCatalog.all.filter(
+      (entry) =>
+        (!query.source_product || entry.source_product === query.source_product) &&
+        (!query.category || entry.category === query.category),
+    );
+    return { status: 200, body: { events }, etag: stateTag(events) };
+  },
+};

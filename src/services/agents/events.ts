@@ -1,0 +1,93 @@
+/** Event intake, and why each agent ran or did not. */
+import type { Context } from '../../context';
+import type { BusEvent, CloudEvent, NativeEvent } from '../../contracts/event';
+import type { Handlers } from '../../contracts/operation';
+import type { AgentOperations } from '../../contracts/operations/agents';
+import { problem } from '../../contracts/problem';
+import { eventCatalog } from '../../catalog/events';
+import { newId } from '../../domain/ids';
+import { nearest } from '../../domain/suggest';
+import { publish } from '../../events/publish';
+import { findEvent } from '../../store/events';
+
+type Names = 'ingestEvent' | 'explainEvent';
+
+const isCloudEvent = (body: NativeEvent | CloudEvent): body is CloudEvent => 'specversion' in body;
+
+/** `psa.ticket.escalated`, or `ticket.escalated` with the product as last part of `source`. */
+function namesOf(event: CloudEvent): { source_product: string; event_type: string } {
+  const [first = '', ...rest] = event.type.split('.');
+  const products = new Set(eventCatalog.all.map((entry) => entry.source_product));
+  if (products.has(first) && rest.length > 0) return { source_product: first, event_type: rest.join('.') };
+  return { source_product: event.source.split('/').filter(Boolean).at(-1) ?? first, event_type: event.type };
+}
+
+const nativeOf = (body: NativeEvent | CloudEvent): NativeEvent =>
+  isCloudEvent(body)
+    ? {
+        id: body.id,
+        ...namesOf(body),
+        ...(body.time ? { occurred_at: body.time } : {}),
+        client_id: body.clientid ?? null,
+        payload: body.data,
+      }
+    : body;
+
+function requireKnown({
+  source_product: product,
+  event_type: type,
+}: {
+  source_product: string;
+  event_type: string;
+}): void {
+  if (type.startsWith('custom.') || eventCatalog.find(product, type)) return;
+  const id = `${product}:${type}`;
+  const suggestion = nearest(
+    id,
+    eventCatalog.all.map((entry) => entry.id),
+  );
+  throw problem('event_type_not_found', {
+    message: `No event type ${id} in the catalog${suggestion ? `; did you mean ${suggestion}?` : ''} Own types start with "custom.".`,
+    facts: { event: id, ...(suggestion ? { suggestion } : {}) },
+  });
+}
+
+export const eventHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
+  async ingestEvent({ context, principal, body }) {
+    const input = nativeOf(body);
+    requireKnown(input);
+    // Refused before anything is stored: what is answered 202 runs, however long the engine is away afterwards.
+    if (!(await context.engine.isReachable())) throw problem('engine_unavailable');
+    const now = context.clock.now();
+    const event: BusEvent = {
+      id: input.id ?? newId('evt', now),
+      org_id: principal.orgId,
+      event_type: input.event_type,
+      source_product: input.source_product,
+      occurred_at: input.occurred_at ? new Date(input.occurred_at).toISOString() : now.toISOString(),
+      client_id: input.client_id ?? null,
+      payload: input.payload,
+    };
+    const { duplicate, executions } = await publish(context, event);
+    const result = { event_id: event.id, duplicate, matched: executions.length, executions };
+    return duplicate ? { status: 200, body: result } : { status: 202, body: result };
+  },
+
+  async explainEvent({ context, principal, params }) {
+    const record = await findEvent(context.store, principal.orgId, params.id);
+    if (!record) throw problem('event_not_found');
+    return {
+      status: 200,
+      body: {
+        id: record.event_id,
+        event_type: record.event_type,
+        source_product: record.source_product,
+        occurred_at: record.occurred_at,
+        received_at: record.received_at.toISOString(),
+        client_id: record.client_id,
+        payload: record.payload,
+        outcomes: record.outcomes,
+      },
+    };
+  },
+};

@@ -1,0 +1,168 @@
+/** Executions: list, read, cancel, retry. Reads answer from one record; the engine is not asked. */
+import type { Context } from '../../context';
+import type { Handlers } from '../../contracts/operation';
+import type { AgentOperations } from '../../contracts/operations/agents';
+import { pageSize } from '../../contracts/page';
+import { problem } from '../../contracts/problem';
+import { systemAgents } from '../../catalog/system-agents';
+import { executionRecord } from '../../domain/execution';
+import { ALLOCATION, monthOf, nextMonthStart } from '../../domain/credits';
+import { stateTag } from '../../domain/etag';
+import { executionIdFor } from '../../domain/ids';
+import { candidateOf, startStored } from '../../events/publish';
+import { cancelRecord, cancelSoon } from '../../events/cancel';
+import type { Candidate } from '../../domain/matching';
+import { flattenSteps } from '../../domain/plan';
+import { presentExecution, presentRow } from '../../domain/present';
+import { findAgent, readRuntime } from '../../store/agents';
+import { readMonth } from '../../store/credits';
+import * as store from '../../store/executions';
+import { readTenant } from '../../store/tenants';
+
+type Names = 'listExecutions' | 'getExecution' | 'cancelExecution' | 'retryExecution';
+
+const PATH = '/agents/api/executions';
+const COUNTED_MAX = 10_000;
+
+function notFound(): never {
+  throw problem('execution_not_found');
+}
+
+const shown = (context: Context, record: store.ExecutionRecord) => presentExecution(record, context.config.temporal);
+
+/** Opens a cursor made for exactly this list, or refuses it. */
+export function openCursor(context: Context, cursor: string | undefined, bound: unknown) {
+  if (cursor === undefined || cursor === '') return null;
+  const position = context.sealer.open(cursor, bound, context.clock.now());
+  if (!position)
+    throw problem('invalid_cursor', {
+      message: 'The cursor was made for another list or is too old; start again without it.',
+    });
+  return position;
+}
+
+/** The agent that a retry runs: as it is now, and only if it may run. */
+async function retryAgent(context: Context, orgId: string, agentId: string): Promise<Candidate> {
+  const system = systemAgents.find((agent) => agent.id === agentId);
+  if (system) {
+    const paused = (await readRuntime(context.store, orgId)).paused_system.includes(agentId);
+    if (paused)
+      throw problem('agent_not_active', { message: 'The system agent is paused for this org; activate it first.' });
+    return { ...system, name: system.definition.name, system: true, status: 'active' };
+  }
+  const own = await findAgent(context.store, orgId, agentId);
+  if (!own) throw problem('agent_not_found', { message: 'The agent of this execution was deleted.' });
+  if (own.status !== 'active')
+    throw problem('agent_not_active', {
+      message: `The agent is ${own.status}; activate it first.`,
+      facts: { agent_status: own.status },
+    });
+  return candidateOf(own);
+}
+
+/** Refuses early what could not pay for its first AI step. */
+async function requireCredits(context: Context, orgId: string, agent: Candidate): Promise<void> {
+  if (!flattenSteps(agent.definition.steps).some(({ step }) => step.type === 'ai_reason')) return;
+  const now = context.clock.now();
+  const [month, tenant] = await Promise.all([
+    readMonth(context.store, orgId, monthOf(now)),
+    readTenant(context.store, orgId),
+  ]);
+  const available = month?.available ?? tenant?.creditAllocation ?? ALLOCATION[tenant?.tier ?? 'standard'];
+  if (available > 0) return;
+  const resetsAt = nextMonthStart(now).toISOString();
+  throw problem('credit_insufficient', {
+    message: `The org's credits for this month are used up; new ones come at ${resetsAt}.`,
+    facts: { remaining: 0, resets_at: resetsAt },
+  });
+}
+
+async function openRetry(context: Context, record: store.ExecutionRecord): Promise<store.ExecutionRecord> {
+  const latest = (await store.latestAttempt(context.store, record.org_id, record.root_id)) ?? record;
+  if (!store.hasEnded(latest.status))
+    throw problem('already_retried', {
+      message: `Execution ${latest._id} retries this one and is ${latest.status}.`,
+      facts: { execution_id: latest._id },
+    });
+  const agent = await retryAgent(context, record.org_id, record.agent_id);
+  await requireCredits(context, record.org_id, agent);
+  if (!(await context.engine.isReachable())) throw problem('engine_unavailable');
+  const event = { ...record.trigger_event, org_id: record.org_id };
+  const attemptNo = latest.attempt_no + 1;
+  const retry = executionRecord({
+    id: executionIdFor(agent.id, `${record.org_id}:${event.id}`, attemptNo),
+    event,
+    agent,
+    now: context.clock.now(),
+    attemptNo,
+    retryOf: { id: record._id, root: record.root_id },
+  });
+  // Two clicks lead to the same id, so the second meets the first one's record.
+  if (!(await store.openExecution(context.store, retry)))
+    throw problem('already_retried', { facts: { execution_id: retry._id } });
+  await store.linkRetry(context.store, record.org_id, record._id, retry._id);
+  await startStored(context, retry);
+  return retry;
+}
+
+export const executionHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
+  async listExecutions({ context, principal, query }) {
+    const { limit: asked, cursor, next_cursor: alias, from, to, ...fields } = query;
+    const limit = pageSize(asked);
+    const filter = {
+      ...fields,
+      ...(from ? { from: new Date(from) } : {}),
+      ...(to ? { to: new Date(to) } : {}),
+    };
+    const bound = [principal.orgId, PATH, filter];
+    const after = openCursor(context, cursor ?? alias, bound);
+    const [rows, total] = await Promise.all([
+      store.pageOfExecutions(context.store, principal.orgId, filter, { limit: limit + 1, after }),
+      store.countExecutions(context.store, principal.orgId, filter),
+    ]);
+    const page = rows.slice(0, limit);
+    const last = page.at(-1);
+    const next =
+      rows.length > limit && last
+        ? context.sealer.seal({ value: last.created_at.getTime(), id: last._id }, bound, context.clock.now())
+        : null;
+    const executions = page.map(presentRow);
+    const estimate = total > COUNTED_MAX ? { total_is_estimate: true } : {};
+    return {
+      status: 200,
+      body: { executions, total: Math.min(total, COUNTED_MAX), ...estimate, next_cursor: next, limit },
+      etag: stateTag(executions, total, next === null),
+    };
+  },
+
+  async getExecution({ context, principal, params }) {
+    const record = (await store.findExecution(context.store, principal.orgId, params.id)) ?? notFound();
+    return { status: 200, body: shown(context, record), etag: `${record._id}.${record.seq}.${record.status}` };
+  },
+
+  async cancelExecution({ context, principal, params }) {
+    const record = (await store.findExecution(context.store, principal.orgId, params.id)) ?? notFound();
+    const cancelled = store.hasEnded(record.status) ? null : await cancelRecord(context, record, 'cancelled_by_user');
+    const current = cancelled ?? (await store.findExecution(context.store, principal.orgId, params.id)) ?? notFound();
+    if (current.status !== 'cancelled') {
+      throw problem('execution_not_cancellable', {
+        message: `The execution is ${current.status}; only one that is pending, running or waiting can be cancelled.`,
+        facts: { current_status: current.status },
+      });
+    }
+    if (cancelled) cancelSoon(context, cancelled._id);
+    return { status: 200, body: shown(context, current) };
+  },
+
+  async retryExecution({ context, principal, params }) {
+    const record = (await store.findExecution(context.store, principal.orgId, params.id)) ?? notFound();
+    if (record.status !== 'failed' && record.status !== 'cancelled') {
+      throw problem('execution_not_retryable', {
+        message: `Only failed or cancelled executions can be retried; this one is ${record.status}.`,
+        facts: { current_status: record.status },
+      });
+    }
+    const retry = await openRetry(context, record);
+    return { status: 202, body: shown(context, retry), headers: { Location: `${PATH}/${retry._id}` } };
+  },
+};

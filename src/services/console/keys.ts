@@ -1,0 +1,246 @@
+/** API keys of both kinds: created, edited, rotated and revoked by people in the console, never through a key. */
+import type { Context } from '../../context';
+import type { ApiKey, KeyStatus } from '../../contracts/key';
+import type { Handlers } from '../../contracts/operation';
+import type { consoleOperations } from '../../contracts/operations/console';
+import { pageSize } from '../../contracts/page';
+import type { Principal, Tier } from '../../contracts/principal';
+import { problem } from '../../contracts/problem';
+import { hashKey, lastFour, maskedKey, mintKey } from '../../domain/api-key';
+import { matchesTag, recordTag, stateTag, weakTag } from '../../domain/etag';
+import { newId } from '../../domain/ids';
+import { changeKey, countLiveKeys, findKey, insertKey, listKeys, revokeKey, type KeyRecord } from '../../store/keys';
+import { readUsage, type UsageFigures } from '../../store/usage';
+import { requireFutureExpiry, requireGrantable } from './key-rules';
+
+type KeyHandlers = Pick<
+  Handlers<typeof consoleOperations, Context>,
+  'listApiKeys' | 'createApiKey' | 'getApiKey' | 'updateApiKey' | 'rotateApiKey' | 'revokeApiKey'
+>;
+
+/** Keys of an org that are not revoked. */
+const KEYS_MAX = 100;
+const OVERLAP_SECONDS = 86_400;
+const UNUSED: UsageFigures = { totalRequests: 0, requests30d: 0, errorRate: null, lastUsedAt: null };
+
+const isoOrNull = (moment: Date | null): string | null => moment?.toISOString() ?? null;
+
+function statusOf(key: KeyRecord, now: Date): KeyStatus {
+  if (key.revokedAt) return 'revoked';
+  return key.expiresAt && key.expiresAt <= now ? 'expired' : 'active';
+}
+
+interface View {
+  now: Date;
+  tier: Tier;
+  usage?: UsageFigures | undefined;
+}
+
+/** The record as clients see it: the hash stays behind. */
+function present(key: KeyRecord, { now, tier, usage = UNUSED }: View): ApiKey {
+  return {
+    id: key._id,
+    kind: key.kind,
+    name: key.name,
+    maskedKey: maskedKey(key.kind, key.last4),
+    last4: key.last4,
+    scopes: key.scopes,
+    status: statusOf(key, now),
+    tier: key.tier ?? tier,
+    expiresAt: isoOrNull(key.expiresAt),
+    lastUsedAt: isoOrNull(usage.lastUsedAt),
+    totalRequests: usage.totalRequests,
+    requests30d: usage.requests30d,
+    errorRate: usage.errorRate,
+    createdAt: key.createdAt.toISOString(),
+    createdBy: key.createdBy,
+    revokedAt: isoOrNull(key.revokedAt),
+    revokedBy: key.revokedBy,
+    rotatedFrom: key.rotatedFrom,
+    version: key.version,
+  };
+}
+
+/** The tag of the record; a read adds the usage it shows, which `If-Match` does not ask about. */
+const tagOf = (key: KeyRecord): string => recordTag(key._id, key.version);
+const readTagOf = (key: KeyRecord, shown: ApiKey): string =>
+  `${tagOf(key)}.u${stateTag(shown.totalRequests, shown.lastUsedAt, shown.status)}`;
+const withoutUsage = (header: string): string => header.replace(/\.u[A-Za-z0-9_-]+(?="|$|,)/g, '');
+
+async function presented(context: Context, principal: Principal, key: KeyRecord): Promise<ApiKey> {
+  const now = context.clock.now();
+  const usage = await readUsage(context.store, [key._id], now);
+  return present(key, { now, tier: principal.tier, usage: usage.get(key._id) });
+}
+
+async function ownKey(context: Context, principal: Principal, id: string): Promise<KeyRecord> {
+  const key = await findKey(context.store, principal.orgId, id);
+  if (!key) throw problem('not_found', { message: 'No such API key in this org.' });
+  return key;
+}
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+function requireMatch(headers: Headers, key: KeyRecord): void {
+  const expected = headers['if-match'];
+  if (expected === undefined || matchesTag(withoutUsage(String(expected)), weakTag(tagOf(key)))) return;
+  throw problem('version_conflict', {
+    facts: { current: weakTag(tagOf(key)) },
+    headers: { ETag: weakTag(tagOf(key)) },
+  });
+}
+
+function requireNotRevoked(key: KeyRecord): void {
+  if (key.revokedAt) throw problem('conflict', { message: 'The key is revoked; revocation is permanent.' });
+}
+
+async function requireRoom(context: Context, orgId: string): Promise<void> {
+  const live = await countLiveKeys(context.store, orgId, KEYS_MAX);
+  if (live < KEYS_MAX) return;
+  throw problem('conflict', {
+    message: `The org has ${KEYS_MAX} keys that are not revoked; revoke one first.`,
+    facts: { limit: KEYS_MAX },
+  });
+}
+
+type Draft = Pick<KeyRecord, 'kind' | 'name' | 'scopes' | 'expiresAt' | 'rotatedFrom' | 'tier'>;
+
+/** Mints a key and stores what may be stored of it; the answer is the only place where the key itself appears. */
+async function issue(
+  context: Context,
+  principal: Principal,
+  draft: Draft,
+): Promise<{ record: KeyRecord; key: string }> {
+  await requireRoom(context, principal.orgId);
+  const key = mintKey(draft.kind);
+  const createdAt = context.clock.now();
+  const record: KeyRecord = {
+    ...draft,
+    _id: newId('key', createdAt),
+    orgId: principal.orgId,
+    hash: hashKey(context.config.secrets.keyPepper, key),
+    last4: lastFour(key),
+    createdAt,
+    createdBy: principal.id,
+    revokedAt: null,
+    revokedBy: null,
+    version: 1,
+  };
+  await insertKey(context.store, record);
+  return { record, key };
+}
+
+/** Writes the change if the key is still what was read; a lost race is told, never overwritten. */
+async function change(context: Context, held: KeyRecord, fields: Parameters<typeof changeKey>[2]): Promise<KeyRecord> {
+  const changed = await changeKey(context.store, held, fields);
+  if (!changed) throw problem('version_conflict');
+  return changed;
+}
+
+/** Handlers of `/console/api/api-keys`. */
+export const keyHandlers: KeyHandlers = {
+  async listApiKeys({ query, principal, context }) {
+    const { continuationToken, limit: asked, ...filters } = query;
+    const now = context.clock.now();
+    const limit = pageSize(asked);
+    const bound = ['api-keys', principal.orgId, filters.kind, filters.status, filters.scope];
+    const position = continuationToken === undefined ? undefined : context.sealer.open(continuationToken, bound, now);
+    if (position === null) throw problem('invalid_cursor');
+    const found = await listKeys(context.store, {
+      ...filters,
+      orgId: principal.orgId,
+      beforeId: position?.id,
+      now,
+      limit: limit + 1,
+    });
+    const page = found.slice(0, limit);
+    const last = found.length > limit ? page.at(-1) : undefined;
+    const usage = await readUsage(
+      context.store,
+      page.map((key) => key._id),
+      now,
+    );
+    return {
+      status: 200,
+      body: {
+        items: page.map((key) => present(key, { now, tier: principal.tier, usage: usage.get(key._id) })),
+        continuationToken: last ? context.sealer.seal({ value: last._id, id: last._id }, bound, now) : null,
+        hasMore: last !== undefined,
+        limit,
+      },
+    };
+  },
+
+  async createApiKey({ body, principal, context }) {
+    requireGrantable(principal, body);
+    const expiresAt = requireFutureExpiry(body.expiresAt, context.clock.now());
+    const { kind, name, scopes } = body;
+    const draft: Draft = { kind, name, scopes, expiresAt: expiresAt ?? null, rotatedFrom: null, tier: null };
+    const { record, key } = await issue(context, principal, draft);
+    return { status: 201, etag: tagOf(record), body: { ...(await presented(context, principal, record)), key } };
+  },
+
+  async getApiKey({ params, principal, context }) {
+    const key = await ownKey(context, principal, params.id);
+    const body = await presented(context, principal, key);
+    return { status: 200, etag: readTagOf(key, body), body };
+  },
+
+  async updateApiKey({ params, body, principal, context, headers }) {
+    const held = await ownKey(context, principal, params.id);
+    requireMatch(headers, held);
+    requireNotRevoked(held);
+    if (body.scopes) requireGrantable(principal, { kind: held.kind, scopes: body.scopes });
+    const expiresAt = requireFutureExpiry(body.expiresAt, context.clock.now());
+    const changed = await change(context, held, {
+      ...(body.name === undefined ? {} : { name: body.name }),
+      ...(body.scopes === undefined ? {} : { scopes: body.scopes }),
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+    });
+    return { status: 200, etag: tagOf(changed), body: await presented(context, principal, changed) };
+  },
+
+  async rotateApiKey({ params, body, principal, context, headers }) {
+    const held = await ownKey(context, principal, params.id);
+    requireMatch(headers, held);
+    requireNotRevoked(held);
+    requireGrantable(principal, held);
+    const { kind, name, scopes, tier, expiresAt } = held;
+    const successor = {
+      kind,
+      name,
+      scopes,
+      tier,
+      expiresAt: stillAhead(expiresAt, context.clock.now()),
+      rotatedFrom: held._id,
+    };
+    // The successor first: a crash in between leaves two working keys, never none.
+    const { record, key } = await issue(context, principal, successor);
+    const overlapMs = (body.overlapSeconds ?? OVERLAP_SECONDS) * 1_000;
+    await shorten(context, held, new Date(context.clock.now().getTime() + overlapMs));
+    return { status: 201, etag: tagOf(record), body: { ...(await presented(context, principal, record)), key } };
+  },
+
+  async revokeApiKey({ params, principal, context, headers }) {
+    const held = await ownKey(context, principal, params.id);
+    if (!held.revokedAt) requireMatch(headers, held);
+    await revokeKey(context.store, held, { id: principal.id, at: context.clock.now() });
+    return { status: 204 };
+  },
+};
+
+/** An expiry that is still to come is inherited; a key that has expired gets a successor without one. */
+const stillAhead = (expiresAt: Date | null, now: Date): Date | null =>
+  expiresAt && expiresAt > now ? expiresAt : null;
+
+const SHORTEN_ATTEMPTS = 5;
+
+/** Ends the old key at `endsAt` at the latest, whatever else is being edited about it. */
+async function shorten(context: Context, held: KeyRecord, endsAt: Date): Promise<void> {
+  let current: KeyRecord | null = held;
+  for (let attempt = 0; attempt < SHORTEN_ATTEMPTS && current && !current.revokedAt; attempt += 1) {
+    if (current.expiresAt && current.expiresAt <= endsAt) return;
+    if (await changeKey(context.store, current, { expiresAt: endsAt })) return;
+    current = await findKey(context.store, held.orgId, held._id);
+  }
+}

@@ -1,0 +1,54 @@
+/** What the generic handlers are given and answer, whatever the resource. */
+import type { Context } from '../../context';
+import type { ProductRoute } from '../../contracts/operations/products';
+import type { Principal } from '../../contracts/principal';
+import { problem } from '../../contracts/problem';
+import { matchesTag, recordTag, weakTag } from '../../domain/etag';
+import type { AnyRecord } from '../../resources/resource';
+import { findResource, type Place } from '../../store/resources';
+
+/** A call of any product operation, validated against the schemas of its row. */
+export interface ProductCall {
+  params: { id: string };
+  query: Record<string, unknown>;
+  body: Record<string, unknown>;
+  principal: Principal;
+  context: Context;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/** What a generic handler answers. */
+export interface ProductReply {
+  status: number;
+  body?: unknown;
+  headers?: Record<string, string>;
+  etag?: string;
+}
+
+export type ProductHandler = (route: ProductRoute, call: ProductCall) => Promise<ProductReply>;
+
+/** The tenant is the caller's, always: no parameter can name another. */
+export const placeOf = ({ resource: row }: ProductRoute, { principal }: ProductCall): Place => ({
+  row,
+  tenantId: principal.orgId,
+});
+
+/** The record the path names. Another tenant's record is answered exactly like one that never was. */
+export async function requireRecord(place: Place, call: ProductCall): Promise<AnyRecord> {
+  const record = await findResource(call.context.store, place, call.params.id);
+  if (!record) throw problem('not_found', { message: `No such ${place.row.nouns[0]}.` });
+  return record;
+}
+
+/** Refuses when `If-Match` names another version than the record has now. */
+export function checkPrecondition({ headers }: ProductCall, record: AnyRecord): void {
+  const tag = recordTag(record.id, record.version);
+  const wanted = headers['if-match'];
+  if (wanted === undefined || matchesTag(wanted, tag)) return;
+  const current = weakTag(tag);
+  throw problem('version_conflict', {
+    message: `The record is at version ${record.version}. Read it again, then repeat the change.`,
+    facts: { etag: current, version: record.version },
+    headers: { ETag: current },
+  });
+}

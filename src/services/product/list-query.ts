@@ -1,0 +1,107 @@
+/** Query parameters → a page request. The contract has already refused unknown names and wrongly typed single values. */
+import { FILTERS_MAX } from '../../contracts/operations/products';
+import { pageSize } from '../../contracts/page';
+import { problem, type Finding } from '../../contracts/problem';
+import { nearest } from '../../domain/suggest';
+import { filterParameters, type FilterParameter } from '../../resources/filters';
+import type { Resource } from '../../resources/resource';
+import type { ResourceFilter } from '../../store/resources';
+
+const VALUES_MAX = 100;
+
+/** A list as it was asked for. */
+export interface ListQuery {
+  filters: ResourceFilter[];
+  orderBy: string;
+  direction: 'asc' | 'desc';
+  limit: number;
+  token: string | null;
+}
+
+type Read = { value: string | number } | { finding: Pick<Finding, 'code' | 'message' | 'suggestion'> };
+
+function readChoice(text: string, allowed: readonly string[]): Read {
+  if (allowed.includes(text)) return { value: text };
+  const suggestion = nearest(text, allowed);
+  const message = `must be one of ${allowed.join(', ')}`;
+  return { finding: { code: 'enum', message, ...(suggestion ? { suggestion } : {}) } };
+}
+
+function readInteger(text: string): Read {
+  const value = Number(text);
+  if (text.trim() !== '' && Number.isSafeInteger(value)) return { value };
+  return { finding: { code: 'type', message: 'must be whole numbers, separated by commas' } };
+}
+
+/** One value of a comma-separated parameter. */
+function readValue({ kind, value }: FilterParameter, text: string): Read {
+  const { enum: allowed, pattern } = value as { enum?: string[]; pattern?: string };
+  if (allowed) return readChoice(text, allowed);
+  if (kind === 'integer') return readInteger(text);
+  if (pattern && !new RegExp(pattern).test(text)) {
+    return { finding: { code: 'pattern', message: 'must be record ids, separated by commas' } };
+  }
+  if (text === '') return { finding: { code: 'minLength', message: 'has an empty value between its commas' } };
+  return { value: text };
+}
+
+function readList(parameter: FilterParameter, given: string, findings: Finding[]): ResourceFilter['values'] {
+  const texts = [...new Set(given.split(','))];
+  const at = { path: parameter.name };
+  if (texts.length > VALUES_MAX) {
+    findings.push({ ...at, code: 'maxItems', message: `takes at most ${VALUES_MAX} values` });
+    return [];
+  }
+  const values: ResourceFilter['values'] = [];
+  for (const read of texts.map((text) => readValue(parameter, text))) {
+    if ('value' in read) values.push(read.value);
+    else findings.push({ ...at, ...read.finding });
+  }
+  return values;
+}
+
+/** A moment in any offset is compared as the same moment in UTC. */
+function readSingle({ kind, name }: FilterParameter, given: unknown, findings: Finding[]): ResourceFilter['values'] {
+  if (kind !== 'datetime' || typeof given !== 'string') return [given as string | number | boolean];
+  const moment = new Date(given);
+  if (!Number.isNaN(moment.getTime())) return [moment.toISOString()];
+  findings.push({ path: name, code: 'format', message: 'must be a date-time' });
+  return [];
+}
+
+function readFilters(row: Resource, query: Record<string, unknown>): ResourceFilter[] {
+  const findings: Finding[] = [];
+  const used = filterParameters(row).filter(({ name }) => query[name] !== undefined);
+  if (used.length > FILTERS_MAX) {
+    throw problem('validation_error', { message: `A list takes at most ${FILTERS_MAX} filters, not ${used.length}.` });
+  }
+  const filters = used.map((parameter) => {
+    const given = query[parameter.name];
+    const values = parameter.isList
+      ? readList(parameter, String(given), findings)
+      : readSingle(parameter, given, findings);
+    return { field: parameter.field, operator: parameter.operator, values };
+  });
+  const [first] = findings;
+  if (!first) return filters;
+  const text = findings.length === 1 ? `${first.path}: ${first.message}` : `${findings.length} problems in the query`;
+  const hint = findings.length === 1 && first.suggestion ? `; did you mean ${first.suggestion}?` : '';
+  throw problem('validation_error', { message: `${text}${hint}`, findings });
+}
+
+/** Reads the query of a list. */
+export function readListQuery(row: Resource, query: Record<string, unknown>): ListQuery {
+  const { limit, orderBy, orderDirection, continuationToken } = query as {
+    limit?: number;
+    orderBy?: string;
+    orderDirection?: 'asc' | 'desc';
+    continuationToken?: string;
+  };
+  return {
+    filters: readFilters(row, query),
+    orderBy: orderBy ?? 'createdAt',
+    direction: orderDirection ?? 'desc',
+    limit: pageSize(limit),
+    token: continuationToken ?? null,
+  };
+}

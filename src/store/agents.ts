@@ -1,0 +1,246 @@
+/** Agents, the per-org pause of system agents and the slots that cap active agents. */
+import {
+  AGENT_CATEGORIES,
+  AGENT_STATUSES,
+  AGENT_TYPES,
+  type AgentDefinition,
+  type AgentStatus,
+  type AgentType,
+} from '../contracts/agent';
+import { Enum, Json, Nullable, Type, type Static } from '../contracts/schema';
+import { collection, Instant, isDuplicate, type Store } from './collection';
+
+const Runs = Type.Object({
+  total: Type.Integer(),
+  completed: Type.Integer(),
+  failed: Type.Integer(),
+  duration_ms: Type.Integer(),
+  last_run_at: Nullable(Instant()),
+});
+
+export const AgentRecord = Type.Object({
+  _id: Type.String(),
+  org_id: Type.String(),
+  type: Enum(AGENT_TYPES),
+  status: Enum(AGENT_STATUSES),
+  name: Type.String(),
+  category: Enum(AGENT_CATEGORIES),
+  definition: Type.Unsafe<AgentDefinition>(Json()),
+  /** Copies of the trigger that events are matched by. */
+  event_type: Type.String(),
+  source_product: Type.String(),
+  version: Type.Integer(),
+  source: Type.Unsafe<{ kind: 'template' | 'agent'; id: string; version: string } | null>(Json()),
+  deleting: Type.Boolean(),
+  created_at: Instant(),
+  updated_at: Instant(),
+});
+export type AgentRecord = Static<typeof AgentRecord>;
+
+export const agents = collection('agents', AgentRecord, [
+  { name: 'match', keys: { org_id: 1, source_product: 1, event_type: 1, status: 1 } },
+  { name: 'list', keys: { org_id: 1, created_at: 1, _id: 1 } },
+]);
+
+/** Run figures by org and agent, kept apart from definitions because they change with every run. */
+const AgentStatsRecord = Type.Object({
+  _id: Type.String(),
+  org_id: Type.String(),
+  agent_id: Type.String(),
+  runs: Runs,
+});
+export const agentStats = collection('agent_stats', AgentStatsRecord, [{ name: 'org', keys: { org_id: 1 } }]);
+export type AgentRuns = Static<typeof Runs>;
+
+/** One document per org: paused system agents and the active agents that hold a slot of the tier. */
+const OrgRuntimeRecord = Type.Object({
+  _id: Type.String(),
+  paused_system: Type.Unsafe<string[]>(Type.Array(Type.String())),
+  active: Type.Unsafe<Record<string, true>>(Json()),
+  active_count: Type.Integer(),
+});
+export const orgRuntime = collection('org_runtime', OrgRuntimeRecord, []);
+
+const live = (orgId: string) => ({ org_id: orgId, deleting: false });
+
+export const insertAgent = async (store: Store, record: AgentRecord): Promise<void> => {
+  await agents.in(store).collection.insertOne(record as never);
+};
+
+export const findAgent = (store: Store, orgId: string, id: string): Promise<AgentRecord | null> =>
+  agents
+    .in(store)
+    .findOne({ _id: id, ...live(orgId) })
+    .lean<AgentRecord>()
+    .exec();
+
+export interface AgentQuery {
+  status?: AgentStatus;
+  type?: AgentType;
+  category?: string;
+}
+
+const AGENTS_PER_ORG_MAX = 2_000;
+
+/** Every agent of the org that matches, oldest first. An org holds at most a few thousand. */
+export const listAgents = (store: Store, orgId: string, query: AgentQuery): Promise<AgentRecord[]> =>
+  agents
+    .in(store)
+    .find({ ...live(orgId), ...query } as never)
+    .sort({ created_at: 1, _id: 1 })
+    .limit(AGENTS_PER_ORG_MAX)
+    .lean<AgentRecord[]>()
+    .exec();
+
+export const countAgents = (store: Store, orgId: string): Promise<number> =>
+  agents.in(store).countDocuments({ org_id: orgId }).exec();
+
+/** The org's agents listening for an event type, whatever their status: the others explain why nothing ran. */
+export const listeningAgents = (
+  store: Store,
+  orgId: string,
+  event: { source_product: string; event_type: string },
+): Promise<AgentRecord[]> =>
+  agents
+    .in(store)
+    .find({ ...live(orgId), source_product: event.source_product, event_type: event.event_type })
+    .sort({ _id: 1 })
+    .limit(AGENTS_PER_ORG_MAX)
+    .lean<AgentRecord[]>()
+    .exec();
+
+/** Applies a change if the agent is still at `version`; answers the changed record, or null when it is not. */
+export const changeAgent = (
+  store: Store,
+  at: { orgId: string; id: string; version: number },
+  change: Partial<AgentRecord>,
+): Promise<AgentRecord | null> =>
+  agents
+    .in(store)
+    .findOneAndUpdate(
+      { _id: at.id, ...live(at.orgId), version: at.version },
+      { $set: change },
+      { returnDocument: 'after' },
+    )
+    .lean<AgentRecord>()
+    .exec();
+
+/** Marks the agent as going away: from here on no event can start it. */
+export const markAgentDeleting = (store: Store, orgId: string, id: string, now: Date): Promise<AgentRecord | null> =>
+  agents
+    .in(store)
+    .findOneAndUpdate(
+      { _id: id, org_id: orgId, deleting: false },
+      { $set: { deleting: true, updated_at: now } },
+      { returnDocument: 'after' },
+    )
+    .lean<AgentRecord>()
+    .exec();
+
+export const removeAgent = async (store: Store, orgId: string, id: string): Promise<void> => {
+  await agents.in(store).deleteOne({ _id: id, org_id: orgId, deleting: true });
+};
+
+/** Agents whose removal was cut short by a crash. */
+export const halfDeletedAgents = (store: Store, limit: number): Promise<AgentRecord[]> =>
+  agents.in(store).find({ deleting: true }).limit(limit).lean<AgentRecord[]>().exec();
+
+async function ensureRuntime(store: Store, orgId: string): Promise<void> {
+  try {
+    await orgRuntime
+      .in(store)
+      .collection.insertOne({ _id: orgId, paused_system: [], active: {}, active_count: 0 } as never);
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+  }
+}
+
+const emptyRuntime = (orgId: string) => ({
+  _id: orgId,
+  paused_system: [] as string[],
+  active: {} as Record<string, true>,
+  active_count: 0,
+});
+
+export const readRuntime = async (store: Store, orgId: string) =>
+  (await orgRuntime.in(store).findById(orgId).lean<ReturnType<typeof emptyRuntime>>().exec()) ?? emptyRuntime(orgId);
+
+/** Claims an active-agent slot: one guarded update, so two activations can never share the last one. */
+export async function claimSlot(store: Store, orgId: string, agentId: string, cap: number): Promise<boolean> {
+  await ensureRuntime(store, orgId);
+  const claimed = await orgRuntime
+    .in(store)
+    .updateOne({ _id: orgId, active_count: { $lt: cap }, [`active.${agentId}`]: { $exists: false } } as never, {
+      $set: { [`active.${agentId}`]: true },
+      $inc: { active_count: 1 },
+    });
+  if (claimed.matchedCount > 0) return true;
+  const runtime = await readRuntime(store, orgId);
+  return runtime.active[agentId] === true;
+}
+
+/** Gives a slot back; a second call changes nothing. */
+export const freeSlot = async (store: Store, orgId: string, agentId: string): Promise<void> => {
+  await orgRuntime.in(store).updateOne({ _id: orgId, [`active.${agentId}`]: { $exists: true } } as never, {
+    $unset: { [`active.${agentId}`]: '' },
+    $inc: { active_count: -1 },
+  });
+};
+
+/** Pauses or resumes a system agent for one org. */
+export async function setSystemPaused(store: Store, orgId: string, agentId: string, paused: boolean): Promise<void> {
+  await ensureRuntime(store, orgId);
+  await orgRuntime
+    .in(store)
+    .updateOne(
+      { _id: orgId },
+      paused ? { $addToSet: { paused_system: agentId } } : { $pull: { paused_system: agentId } },
+    );
+}
+
+export const statsId = (orgId: string, agentId: string): string => `${orgId}:${agentId}`;
+
+/** Run figures of the org's agents by agent id. */
+export async function readStats(store: Store, orgId: string): Promise<Map<string, AgentRuns>> {
+  const rows = await agentStats
+    .in(store)
+    .find({ org_id: orgId })
+    .limit(AGENTS_PER_ORG_MAX)
+    .lean<Static<typeof AgentStatsRecord>[]>()
+    .exec();
+  return new Map(rows.map((row) => [row.agent_id, row.runs]));
+}
+
+export interface RunTally {
+  orgId: string;
+  agentId: string;
+  completed: number;
+  failed: number;
+  total: number;
+  durationMs: number;
+  lastRunAt: Date;
+}
+
+/** Adds finished runs to the figures of their agents, in one round trip. */
+export async function addRuns(store: Store, tallies: RunTally[]): Promise<void> {
+  if (tallies.length === 0) return;
+  await agentStats.in(store).bulkWrite(
+    tallies.map((tally) => ({
+      updateOne: {
+        filter: { _id: statsId(tally.orgId, tally.agentId) },
+        update: {
+          $setOnInsert: { org_id: tally.orgId, agent_id: tally.agentId },
+          $inc: {
+            'runs.total': tally.total,
+            'runs.completed': tally.completed,
+            'runs.failed': tally.failed,
+            'runs.duration_ms': tally.durationMs,
+          },
+          $max: { 'runs.last_run_at': tally.lastRunAt },
+        },
+        upsert: true,
+      },
+    })) as never,
+    { ordered: false },
+  );
+}

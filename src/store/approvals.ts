@@ -1,0 +1,154 @@
+/** Approvals: the one document that decides. Every move out of `pending` is a compare-and-set; the first writer wins. */
+import {
+  APPROVAL_STATUSES,
+  DECIDED_VIA,
+  type ApprovalStatus,
+  type DecidedVia,
+  type Decision,
+} from '../contracts/approval';
+import { Enum, Nullable, Type, type Static } from '../contracts/schema';
+import type { Position } from '../domain/sealed-token';
+import { collection, Instant, isDuplicate, type Store } from './collection';
+
+export const ApprovalRecord = Type.Object({
+  _id: Type.String(),
+  org_id: Type.String(),
+  execution_id: Type.String(),
+  agent_id: Type.String(),
+  step_id: Type.String(),
+  message: Type.String(),
+  status: Enum(APPROVAL_STATUSES),
+  expires_at: Instant(),
+  created_at: Instant(),
+  decided_by: Nullable(Type.String()),
+  decided_at: Type.Unsafe<Date | null>({ 'x-instant': true }),
+  decided_via: Nullable(Enum(DECIDED_VIA)),
+  note: Nullable(Type.String()),
+  /** Set when the workflow has acted on the outcome; a decided approval without it is signalled again. */
+  consumed_at: Type.Unsafe<Date | null>({ 'x-instant': true }),
+});
+export type ApprovalRecord = Static<typeof ApprovalRecord>;
+
+const LIST = 'list';
+const LIST_STATUS = 'list_status';
+export const approvals = collection('approvals', ApprovalRecord, [
+  { name: LIST, keys: { org_id: 1, created_at: -1, _id: -1 } },
+  { name: LIST_STATUS, keys: { org_id: 1, status: 1, created_at: -1, _id: -1 } },
+  { name: 'execution', keys: { execution_id: 1 } },
+  { name: 'unconsumed', keys: { decided_at: 1 }, where: { consumed_at: null } },
+]);
+
+/** Opens a gate's approval once and answers what the store holds: a repeated call meets the first one's record. */
+export async function openApproval(store: Store, record: ApprovalRecord): Promise<ApprovalRecord> {
+  try {
+    await approvals.in(store).collection.insertOne(record as never);
+    return record;
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+    return (await approvals.in(store).findById(record._id).lean<ApprovalRecord>().exec()) ?? record;
+  }
+}
+
+export const findApproval = (store: Store, orgId: string, id: string): Promise<ApprovalRecord | null> =>
+  approvals.in(store).findOne({ _id: id, org_id: orgId }).lean<ApprovalRecord>().exec();
+
+export interface DecisionWrite {
+  id: string;
+  orgId: string;
+  decision: Decision;
+  by: string;
+  via: DecidedVia;
+  note: string | null;
+  now: Date;
+}
+
+/** Decides a pending, unexpired approval. Null when it is neither: whoever came first has decided. */
+export const decide = (store: Store, write: DecisionWrite): Promise<ApprovalRecord | null> =>
+  approvals.in(store).collection.findOneAndUpdate(
+    { _id: write.id, org_id: write.orgId, status: 'pending', expires_at: { $gt: write.now } } as never,
+    {
+      $set: {
+        status: write.decision,
+        decided_by: write.by,
+        decided_at: write.now,
+        decided_via: write.via,
+        note: write.note,
+      },
+    },
+    { returnDocument: 'after' },
+  ) as unknown as Promise<ApprovalRecord | null>;
+
+/** Moves an approval whose time is over to `expired`. Null when it was decided first, or is not due yet. */
+export const expire = (store: Store, id: string, now: Date): Promise<ApprovalRecord | null> =>
+  approvals
+    .in(store)
+    .collection.findOneAndUpdate(
+      { _id: id, status: 'pending', expires_at: { $lte: now } } as never,
+      { $set: { status: 'expired' } },
+      { returnDocument: 'after' },
+    ) as unknown as Promise<ApprovalRecord | null>;
+
+export const SYSTEM_CANCEL = 'system:execution_cancelled';
+
+/** Denies whatever gate of an execution is still pending, because the execution ends. */
+export const denyForEnd = async (store: Store, executionId: string, now: Date): Promise<number> => {
+  const denied = await approvals.in(store).updateMany(
+    { execution_id: executionId, status: 'pending' },
+    {
+      $set: { status: 'denied', decided_by: SYSTEM_CANCEL, decided_at: now, decided_via: 'system', consumed_at: now },
+    },
+  );
+  return denied.modifiedCount;
+};
+
+export const markConsumed = async (store: Store, id: string, now: Date): Promise<void> => {
+  await approvals
+    .in(store)
+    .collection.updateOne({ _id: id, consumed_at: null } as never, { $set: { consumed_at: now } });
+};
+
+/** Decisions the workflow has not acted on although they are older than `before`. */
+export const unconsumedDecisions = (store: Store, before: Date, limit: number): Promise<ApprovalRecord[]> =>
+  approvals
+    .in(store)
+    .find({ consumed_at: null, decided_at: { $lt: before } } as never)
+    .sort({ decided_at: 1 })
+    .limit(limit)
+    .lean<ApprovalRecord[]>()
+    .exec();
+
+export interface ApprovalQuery {
+  status?: ApprovalStatus;
+  execution_id?: string;
+  agent_id?: string;
+}
+
+/** One page, newest first. */
+export function pageOfApprovals(
+  store: Store,
+  orgId: string,
+  query: ApprovalQuery,
+  page: { limit: number; after: Position | null },
+): Promise<ApprovalRecord[]> {
+  const filter: Record<string, unknown> = { org_id: orgId, ...query };
+  if (page.after) {
+    const at = new Date(Number(page.after.value));
+    filter['created_at'] = { $lte: at };
+    filter['$or'] = [{ created_at: { $lt: at } }, { _id: { $lt: page.after.id } }];
+  }
+  return approvals
+    .in(store)
+    .find(filter as never)
+    .sort({ created_at: -1, _id: -1 })
+    .limit(page.limit)
+    .hint(query.status ? LIST_STATUS : LIST)
+    .lean<ApprovalRecord[]>()
+    .exec();
+}
+
+const COUNT_MAX = 10_001;
+export const countApprovals = (store: Store, orgId: string, query: ApprovalQuery): Promise<number> =>
+  approvals
+    .in(store)
+    .countDocuments({ org_id: orgId, ...query } as never, { limit: COUNT_MAX })
+    .exec();

@@ -1,0 +1,95 @@
+/** Record schema → Mongoose model: one definition for the type, the stored fields and the guard against stray ones. */
+import { Schema, type Connection, type IndexDirection, type Model } from 'mongoose';
+import { Type, type Static, type TObject } from '../contracts/schema';
+
+/** A moment as MongoDB stores it; contracts show the same moment as an ISO string. */
+export const Instant = () => Type.Unsafe<Date>({ 'x-instant': true });
+
+export interface Index {
+  name: string;
+  keys: Record<string, IndexDirection>;
+  unique?: boolean;
+  /** Only documents that match are indexed. */
+  where?: Record<string, unknown>;
+  expireAfterSeconds?: number;
+}
+
+const SCALARS: Record<string, unknown> = { string: String, number: Number, integer: Number, boolean: Boolean };
+
+function pathType(schema: Record<string, unknown>): unknown {
+  if (schema['x-instant']) return { type: Date };
+  const scalar = SCALARS[String(schema['type'])];
+  return { type: scalar ?? Schema.Types.Mixed };
+}
+
+/** A collection of the store: declared once at module level, opened per connection. */
+export interface Collection<Record_> {
+  readonly name: string;
+  readonly indexes: Index[];
+  /** The Mongoose model on this store's connection. Reads use `lean()`, writes `updateOne` and its kin, never `save`. */
+  in(store: Store): Model<Record_>;
+}
+
+/** The open store. Only modules below src/store look inside. */
+export interface Store {
+  readonly connection: Connection;
+}
+
+const declared: Collection<unknown>[] = [];
+const models = new WeakMap<Connection, Map<string, unknown>>();
+
+/** Every collection declared by the modules this process imports; used to create indexes at start. */
+export const declaredCollections = (): readonly Collection<unknown>[] => declared;
+
+/** Declares a collection. Unknown top-level fields are refused in writes and filters alike. */
+export function collection<Shape extends TObject>(
+  name: string,
+  record: Shape,
+  indexes: Index[],
+): Collection<Static<Shape>> {
+  const made: Collection<Static<Shape>> = {
+    name,
+    indexes,
+    in(store) {
+      const open = models.get(store.connection) ?? new Map<string, unknown>();
+      models.set(store.connection, open);
+      if (!open.has(name)) open.set(name, store.connection.model(name, schemaOf(record, indexes), name));
+      return open.get(name) as Model<Static<Shape>>;
+    },
+  };
+  declared.push(made as unknown as Collection<unknown>);
+  return made;
+}
+
+function schemaOf(record: TObject, indexes: Index[]): Schema {
+  const paths = Object.fromEntries(
+    Object.entries(record.properties).map(([field, schema]) => [
+      field,
+      pathType(schema as unknown as Record<string, unknown>),
+    ]),
+  );
+  const schema = new Schema(paths as Record<string, never>, {
+    strict: 'throw',
+    strictQuery: 'throw',
+    minimize: false,
+    versionKey: false,
+    autoIndex: false,
+    autoCreate: false,
+    id: false,
+  });
+  for (const index of indexes) {
+    schema.index(index.keys, {
+      name: index.name,
+      ...(index.unique ? { unique: true } : {}),
+      ...(index.where ? { partialFilterExpression: index.where } : {}),
+      ...(index.expireAfterSeconds === undefined ? {} : { expireAfterSeconds: index.expireAfterSeconds }),
+    });
+  }
+  return schema;
+}
+
+/** True when a write lost a race on a unique index. Code 1 is what DocumentDB answers from findAndModify. */
+export function isDuplicate(error: unknown): boolean {
+  const { code, message } = error as { code?: number; message?: string };
+  return code === 11_000 || (code === 1 && /duplicate key/i.test(message ?? ''));
+}

@@ -1,0 +1,174 @@
+/**
+ * Credits: one document per org and month. A call is reserved before the model is asked and settled by what it used,
+ * each a guarded update that a repeat finds done. Never above the allocation by more than one call's overrun.
+ */
+import type { ModelTier } from '../contracts/step';
+import { Json, Type, type Static } from '../contracts/schema';
+import { collection, Instant, isDuplicate, type Store } from './collection';
+
+interface Open {
+  n: number;
+  agent: string;
+  tier: ModelTier;
+  at: Date;
+}
+/** What is left of a settled reservation, so that a late duplicate cannot open it again. */
+interface Tombstone {
+  done: Date;
+}
+
+export const CreditMonth = Type.Object({
+  _id: Type.String(),
+  org_id: Type.String(),
+  month: Type.String(),
+  allocation: Type.Integer(),
+  available: Type.Integer(),
+  total_used: Type.Integer(),
+  by_agent: Type.Unsafe<Record<string, number>>(Json()),
+  by_model: Type.Unsafe<Record<string, number>>(Json()),
+  open: Type.Unsafe<Record<string, Open | Tombstone>>(Json()),
+  updated_at: Instant(),
+});
+export type CreditMonth = Static<typeof CreditMonth>;
+
+export const credits = collection('credits', CreditMonth, [{ name: 'history', keys: { org_id: 1, month: -1 } }]);
+
+const monthId = (orgId: string, month: string): string => `${orgId}:${month}`;
+
+/** Opens the month's account if it is not open yet. */
+export async function ensureMonth(
+  store: Store,
+  org: { orgId: string; month: string; allocation: number },
+  now: Date,
+): Promise<void> {
+  try {
+    await credits.in(store).collection.insertOne({
+      _id: monthId(org.orgId, org.month),
+      org_id: org.orgId,
+      month: org.month,
+      allocation: org.allocation,
+      available: org.allocation,
+      total_used: 0,
+      by_agent: {},
+      by_model: {},
+      open: {},
+      updated_at: now,
+    } as never);
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+  }
+}
+
+export const readMonth = (store: Store, orgId: string, month: string): Promise<CreditMonth | null> =>
+  credits.in(store).findById(monthId(orgId, month)).lean<CreditMonth>().exec();
+
+export const readMonths = (store: Store, orgId: string, months: string[]): Promise<CreditMonth[]> =>
+  credits
+    .in(store)
+    .find({ _id: { $in: months.map((month) => monthId(orgId, month)) } }, { open: 0 })
+    .lean<CreditMonth[]>()
+    .exec();
+
+export interface Reservation {
+  orgId: string;
+  /** The month it was made in; a call that runs past midnight settles there. */
+  month: string;
+  /** Names the call: `<execution>:<path>`. May not hold a dot. */
+  id: string;
+  agentId: string;
+  tier: ModelTier;
+  credits: number;
+}
+
+export type Reserved = 'reserved' | 'already' | 'insufficient' | 'no_month';
+
+/** Holds credits for one call. `already` when this call holds or has settled them. */
+export async function reserve(store: Store, reservation: Reservation, now: Date): Promise<Reserved> {
+  const { orgId, month, id } = reservation;
+  const field = `open.${id}`;
+  const held = await credits
+    .in(store)
+    .collection.updateOne(
+      { _id: monthId(orgId, month), available: { $gte: reservation.credits }, [field]: { $exists: false } } as never,
+      {
+        $inc: { available: -reservation.credits },
+        $set: { [field]: { n: reservation.credits, agent: reservation.agentId, tier: reservation.tier, at: now } },
+      },
+    );
+  if (held.matchedCount > 0) return 'reserved';
+  const account = await readMonth(store, orgId, month);
+  if (!account) return 'no_month';
+  return account.open[id] ? 'already' : 'insufficient';
+}
+
+/** Books what the call really used, 0 to release it. A repeat finds the tombstone and changes nothing. */
+export async function settle(store: Store, reservation: Reservation, used: number, now: Date): Promise<void> {
+  const { orgId, month, id, agentId, tier } = reservation;
+  const field = `open.${id}`;
+  await credits
+    .in(store)
+    .collection.updateOne({ _id: monthId(orgId, month), [`${field}.n`]: { $exists: true } } as never, {
+      $inc: {
+        available: reservation.credits - used,
+        total_used: used,
+        ...(used > 0 ? { [`by_agent.${agentId}`]: used, [`by_model.${tier}`]: used } : {}),
+      },
+      $set: { [field]: { done: now }, updated_at: now },
+    });
+}
+
+/** Gives a reservation back whole, whatever it holds; nothing to do when it was settled or never made. */
+export async function release(store: Store, at: Pick<Reservation, 'orgId' | 'month' | 'id'>, now: Date): Promise<void> {
+  const account = await readMonth(store, at.orgId, at.month);
+  const held = account?.open[at.id];
+  if (!held || 'done' in held) return;
+  await settle(store, { ...at, agentId: held.agent, tier: held.tier, credits: held.n }, 0, now);
+}
+
+export interface OpenReservation {
+  account: string;
+  id: string;
+  held: Open;
+}
+
+/** Reservations older than `before` in the given months, and the tombstones that may be dropped. */
+export async function staleReservations(
+  store: Store,
+  months: string[],
+  before: Date,
+): Promise<{ live: OpenReservation[]; dead: { account: string; id: string }[] }> {
+  const live: OpenReservation[] = [];
+  const dead: { account: string; id: string }[] = [];
+  const cursor = credits
+    .in(store)
+    .find({ month: { $in: months } }, { open: 1 })
+    .lean<Pick<CreditMonth, '_id' | 'open'>[]>()
+    .cursor();
+  for await (const row of cursor) {
+    const account = row;
+    for (const [id, entry] of Object.entries(account.open)) {
+      if ('done' in entry) {
+        if (entry.done < before) dead.push({ account: account._id, id });
+      } else if (entry.at < before) live.push({ account: account._id, id, held: entry });
+    }
+  }
+  return { live, dead };
+}
+
+export const dropTombstone = async (store: Store, account: string, id: string): Promise<void> => {
+  await credits.in(store).collection.updateOne({ _id: account, [`open.${id}.done`]: { $exists: true } } as never, {
+    $unset: { [`open.${id}`]: '' },
+  });
+};
+
+/** Sets the month's allocation and moves what is available by the difference. */
+export async function changeAllocation(store: Store, orgId: string, month: string, allocation: number): Promise<void> {
+  const account = await readMonth(store, orgId, month);
+  if (!account) return;
+  await credits
+    .in(store)
+    .updateOne(
+      { _id: account._id, allocation: account.allocation },
+      { $set: { allocation }, $inc: { available: allocation - account.allocation } },
+    );
+}

@@ -1,0 +1,349 @@
+/** Executions and their step records: one document each, every change a compare-and-set on a status that has not ended. */
+import type { AgentDefinition } from '../contracts/agent';
+import {
+  EXECUTION_STATUSES,
+  STATUS_REASONS,
+  type ErrorInfo,
+  type ExecutionStatus,
+  type StatusReason,
+  type StepStatus,
+} from '../contracts/execution';
+import type { PureRecord } from '../contracts/messages';
+import { Enum, Json, Nullable, Type, type Static } from '../contracts/schema';
+import type { Position } from '../domain/sealed-token';
+import { collection, Instant, isDuplicate, type Store } from './collection';
+
+/** One slot per step of the definition, made when the execution is opened, so a retried write overwrites itself. */
+export interface StepSlot {
+  step_id: string;
+  step_type: string;
+  path: string;
+  status: StepStatus;
+  output: Record<string, unknown>;
+  error: ErrorInfo | null;
+  attempts: number;
+  credits_used: number;
+  started_at: Date | null;
+  completed_at: Date | null;
+  approval_id?: string;
+  model?: Record<string, unknown>;
+  usage?: Record<string, unknown>;
+}
+
+interface StoredEvent {
+  id: string;
+  event_type: string;
+  source_product: string;
+  occurred_at: string;
+  client_id: string | null;
+  payload: Record<string, unknown>;
+}
+
+export const ExecutionRecord = Type.Object({
+  _id: Type.String(),
+  org_id: Type.String(),
+  agent_id: Type.String(),
+  agent_name: Type.String(),
+  agent_version: Type.Integer(),
+  status: Enum(EXECUTION_STATUSES),
+  status_reason: Nullable(Enum(STATUS_REASONS)),
+  error: Type.Unsafe<ErrorInfo | null>(Json()),
+  credits_used: Type.Integer(),
+  created_at: Instant(),
+  started_at: Type.Unsafe<Date | null>({ 'x-instant': true }),
+  completed_at: Type.Unsafe<Date | null>({ 'x-instant': true }),
+  attempt_no: Type.Integer(),
+  root_id: Type.String(),
+  retry_of: Nullable(Type.String()),
+  retried_by: Nullable(Type.String()),
+  event_id: Type.String(),
+  trigger_event: Type.Unsafe<StoredEvent>(Json()),
+  definition: Type.Unsafe<AgentDefinition>(Json()),
+  steps: Type.Unsafe<StepSlot[]>(Type.Array(Json())),
+  /** Counts the records written; a worker's copy of the execution is current when it knows the same number. */
+  seq: Type.Integer(),
+  /** True until the engine has accepted the start. */
+  start_pending: Type.Boolean(),
+  touched_at: Instant(),
+});
+export type ExecutionRecord = Static<typeof ExecutionRecord>;
+
+const LIST = 'list';
+const LIST_STATUS = 'list_status';
+const LIST_AGENT = 'list_agent';
+
+export const executions = collection('executions', ExecutionRecord, [
+  { name: LIST, keys: { org_id: 1, created_at: -1, _id: -1 } },
+  { name: LIST_STATUS, keys: { org_id: 1, status: 1, created_at: -1, _id: -1 } },
+  { name: LIST_AGENT, keys: { org_id: 1, agent_id: 1, created_at: -1, _id: -1 } },
+  { name: 'event', keys: { org_id: 1, event_id: 1 } },
+  { name: 'attempts', keys: { root_id: 1, attempt_no: -1 } },
+  { name: 'open', keys: { touched_at: 1 }, where: { status: { $in: ['pending', 'running', 'waiting_approval'] } } },
+  { name: 'cancelled', keys: { completed_at: 1 }, where: { status: 'cancelled' } },
+  { name: 'unstarted', keys: { created_at: 1 }, where: { start_pending: true } },
+]);
+
+export const OPEN_STATUSES: ExecutionStatus[] = ['pending', 'running', 'waiting_approval'];
+export const hasEnded = (status: ExecutionStatus): boolean => !OPEN_STATUSES.includes(status);
+
+/** Opens an execution once; answers false when it was open already. */
+export async function openExecution(store: Store, record: ExecutionRecord): Promise<boolean> {
+  try {
+    await executions.in(store).collection.insertOne(record as never);
+    return true;
+  } catch (error) {
+    if (isDuplicate(error)) return false;
+    throw error;
+  }
+}
+
+export const findExecution = (store: Store, orgId: string, id: string): Promise<ExecutionRecord | null> =>
+  executions.in(store).findOne({ _id: id, org_id: orgId }).lean<ExecutionRecord>().exec();
+
+export interface ExecutionQuery {
+  agent_id?: string;
+  status?: ExecutionStatus;
+  event_id?: string;
+  from?: Date;
+  to?: Date;
+}
+
+const SUMMARY = { agent_id: 1, status: 1, status_reason: 1, credits_used: 1, created_at: 1, completed_at: 1 };
+
+const matching = (orgId: string, query: ExecutionQuery): Record<string, unknown> => {
+  const { from, to, ...fields } = query;
+  const range = { ...(from ? { $gte: from } : {}), ...(to ? { $lte: to } : {}) };
+  return { org_id: orgId, ...fields, ...(from || to ? { created_at: range } : {}) };
+};
+
+const listIndex = (query: ExecutionQuery): string => {
+  if (query.event_id) return 'event';
+  if (query.agent_id) return LIST_AGENT;
+  return query.status ? LIST_STATUS : LIST;
+};
+
+export type ExecutionRow = Pick<
+  ExecutionRecord,
+  '_id' | 'agent_id' | 'status' | 'status_reason' | 'credits_used' | 'created_at' | 'completed_at'
+>;
+
+/** One page, newest first. The range term beside the `$or` is what lets the index serve deep pages. */
+export function pageOfExecutions(
+  store: Store,
+  orgId: string,
+  query: ExecutionQuery,
+  page: { limit: number; after: Position | null },
+): Promise<ExecutionRow[]> {
+  const filter = matching(orgId, query);
+  if (page.after) {
+    const at = new Date(Number(page.after.value));
+    const range = { ...(filter['created_at'] as object | undefined), $lte: at };
+    filter['created_at'] = range;
+    filter['$or'] = [{ created_at: { $lt: at } }, { _id: { $lt: page.after.id } }];
+  }
+  return executions
+    .in(store)
+    .find(filter as never, SUMMARY)
+    .sort({ created_at: -1, _id: -1 })
+    .limit(page.limit)
+    .hint(listIndex(query))
+    .lean<ExecutionRow[]>()
+    .exec();
+}
+
+const COUNT_MAX = 10_001;
+
+/** How many match, counted up to 10 001 so that a large org costs no more than a small one. */
+export const countExecutions = (store: Store, orgId: string, query: ExecutionQuery): Promise<number> =>
+  executions
+    .in(store)
+    .countDocuments(matching(orgId, query) as never, { limit: COUNT_MAX, hint: listIndex(query) })
+    .exec();
+
+const pureFields = (pure: PureRecord[]): Record<string, unknown> =>
+  Object.fromEntries(
+    pure.flatMap((record) => [
+      [`steps.${record.slot}.status`, record.status],
+      [`steps.${record.slot}.output`, record.output],
+      [`steps.${record.slot}.started_at`, new Date(record.started_at)],
+      [`steps.${record.slot}.completed_at`, new Date(record.completed_at)],
+    ]),
+  );
+
+const slotFields = (slot: number, fields: Partial<StepSlot>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [`steps.${slot}.${name}`, value]));
+
+export interface Write {
+  id: string;
+  now: Date;
+  pure?: PureRecord[];
+  slot?: { index: number; fields: Partial<StepSlot> };
+  /** Slot of the step that starts next. */
+  next?: number | undefined;
+  status?: ExecutionStatus;
+  reason?: StatusReason | null;
+  error?: ErrorInfo | null;
+  startedAt?: Date;
+  credits?: number;
+}
+
+const endFields = (write: Write): Record<string, unknown> =>
+  write.status && hasEnded(write.status)
+    ? { completed_at: write.now, status_reason: write.reason ?? null, error: write.error ?? null }
+    : {};
+
+/**
+ * Writes one step's record, with whatever else is due, in one update. Answers the record after the write,
+ * or null when the execution has ended: a late completion can never overwrite `cancelled`.
+ */
+export function writeExecution(store: Store, write: Write): Promise<ExecutionRecord | null> {
+  const set: Record<string, unknown> = {
+    ...pureFields(write.pure ?? []),
+    ...(write.slot ? slotFields(write.slot.index, write.slot.fields) : {}),
+    ...(write.next === undefined ? {} : slotFields(write.next, { status: 'running', started_at: write.now })),
+    ...(write.status ? { status: write.status } : {}),
+    ...(write.startedAt ? { started_at: write.startedAt, start_pending: false } : {}),
+    ...endFields(write),
+    touched_at: write.now,
+  };
+  return executions
+    .in(store)
+    .collection.findOneAndUpdate(
+      { _id: write.id, status: { $in: OPEN_STATUSES } } as never,
+      { $set: set, $inc: { seq: 1, credits_used: write.credits ?? 0 } },
+      { returnDocument: 'after' },
+    ) as unknown as Promise<ExecutionRecord | null>;
+}
+
+/** Records a step whose effect finished after the execution had ended: it happened, so the trace says so. */
+export async function writeLateStep(
+  store: Store,
+  id: string,
+  slot: { index: number; fields: Partial<StepSlot> },
+  credits: number,
+): Promise<void> {
+  await executions.in(store).collection.updateOne({ _id: id } as never, {
+    $set: slotFields(slot.index, { ...slot.fields, output: { ...slot.fields.output, after_end: true } }),
+    $inc: { seq: 1, credits_used: credits },
+  });
+}
+
+/** A running or waiting step of an ended execution was cut off; one that never began is skipped. Pipeline form, one update. */
+const closeSteps = {
+  $map: {
+    input: '$steps',
+    as: 's',
+    in: {
+      $cond: [
+        { $in: ['$$s.status', ['pending', 'running', 'waiting_approval']] },
+        { $mergeObjects: ['$$s', { status: 'skipped' }] },
+        '$$s',
+      ],
+    },
+  },
+};
+
+export interface Ending {
+  id: string;
+  orgId: string;
+  status: 'completed' | 'failed' | 'cancelled';
+  reason: StatusReason | null;
+  error: ErrorInfo | null;
+  now: Date;
+}
+
+/** Ends an execution that is still open and skips what is left of it, in one update. Null when it had ended already. */
+export const endExecution = (store: Store, ending: Ending): Promise<ExecutionRecord | null> =>
+  executions.in(store).collection.findOneAndUpdate(
+    { _id: ending.id, org_id: ending.orgId, status: { $in: OPEN_STATUSES } } as never,
+    [
+      {
+        $set: {
+          status: ending.status,
+          status_reason: { $literal: ending.reason },
+          error: { $literal: ending.error },
+          completed_at: ending.now,
+          touched_at: ending.now,
+          start_pending: false,
+          seq: { $add: ['$seq', 1] },
+          steps: closeSteps,
+        },
+      },
+    ] as never,
+    { returnDocument: 'after' },
+  ) as unknown as Promise<ExecutionRecord | null>;
+
+/** The latest attempt of a chain of retries. */
+export const latestAttempt = (store: Store, orgId: string, rootId: string): Promise<ExecutionRecord | null> =>
+  executions
+    .in(store)
+    .findOne({ root_id: rootId, org_id: orgId })
+    .sort({ attempt_no: -1 })
+    .lean<ExecutionRecord>()
+    .exec();
+
+/** Links an execution to the one that retries it. */
+export const linkRetry = async (store: Store, orgId: string, id: string, retryId: string): Promise<void> => {
+  await executions.in(store).updateOne({ _id: id, org_id: orgId }, { $set: { retried_by: retryId } });
+};
+
+/** Executions whose start the engine has not accepted yet, oldest first. */
+export const unstartedExecutions = (store: Store, before: Date, limit: number): Promise<ExecutionRecord[]> =>
+  executions
+    .in(store)
+    .find({ start_pending: true, created_at: { $lt: before } })
+    .sort({ created_at: 1 })
+    .limit(limit)
+    .lean<ExecutionRecord[]>()
+    .exec();
+
+/** Open executions nobody has written to since `before`: candidates for the sweep. */
+export const quietExecutions = (store: Store, before: Date, limit: number): Promise<ExecutionRecord[]> =>
+  executions
+    .in(store)
+    .find({ status: { $in: OPEN_STATUSES }, touched_at: { $lt: before } })
+    .sort({ touched_at: 1 })
+    .limit(limit)
+    .lean<ExecutionRecord[]>()
+    .exec();
+
+/** Marks an execution as looked at, so that the sweep comes to the others before it comes back. */
+export const touchExecution = async (store: Store, id: string, now: Date): Promise<void> => {
+  await executions.in(store).updateOne({ _id: id }, { $set: { touched_at: now } });
+};
+
+export const openExecutionsOf = (
+  store: Store,
+  orgId: string,
+  agentId: string,
+  limit: number,
+): Promise<ExecutionRecord[]> =>
+  executions
+    .in(store)
+    .find({ org_id: orgId, agent_id: agentId, status: { $in: OPEN_STATUSES } })
+    .limit(limit)
+    .lean<ExecutionRecord[]>()
+    .exec();
+
+/** Executions that were cancelled between `since` and `before`: the only ones whose workflow may have been left running. */
+export const recentlyCancelled = (
+  store: Store,
+  range: { since: Date; before: Date },
+  limit: number,
+): Promise<ExecutionRow[]> =>
+  executions
+    .in(store)
+    .find({ status: 'cancelled', completed_at: { $gte: range.since, $lt: range.before } }, SUMMARY)
+    .limit(limit)
+    .lean<ExecutionRow[]>()
+    .exec();
+
+/** Notes how far a step has come, so that another attempt goes on from there. */
+export const writeProgress = async (
+  store: Store,
+  id: string,
+  slot: number,
+  output: Record<string, unknown>,
+): Promise<void> => {
+  await executions.in(store).collection.updateOne({ _id: id } as never, { $set: { [`steps.${slot}.output`]: output } });
+};

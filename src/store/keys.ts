@@ -1,0 +1,126 @@
+/** API keys of both kinds. The key itself is never stored: its hash finds the record, its last four characters show it. */
+import type { QueryFilter } from 'mongoose';
+import type { KeyStatus } from '../contracts/key';
+import { Enum, Nullable, Type, type Static } from '../contracts/schema';
+import { TIERS } from '../contracts/principal';
+import { KEY_KINDS, type KeyKind } from '../domain/api-key';
+import { collection, Instant, type Store } from './collection';
+import { raiseEpoch } from './guards';
+
+const KeyRecord = Type.Object({
+  _id: Type.String(),
+  orgId: Type.String(),
+  kind: Enum(KEY_KINDS),
+  hash: Type.String(),
+  last4: Type.String(),
+  name: Type.String(),
+  scopes: Type.Array(Type.String()),
+  /** Limits of its own; `null` follows the tenant's tier. */
+  tier: Nullable(Enum(TIERS)),
+  expiresAt: Nullable(Instant()),
+  createdAt: Instant(),
+  createdBy: Type.String(),
+  revokedAt: Nullable(Instant()),
+  revokedBy: Nullable(Type.String()),
+  rotatedFrom: Nullable(Type.String()),
+  version: Type.Integer(),
+});
+export type KeyRecord = Static<typeof KeyRecord>;
+
+const keys = collection('api_keys', KeyRecord, [
+  { name: 'hash', keys: { hash: 1 }, unique: true },
+  // Ids are ULIDs: the newest key has the greatest id.
+  { name: 'list', keys: { orgId: 1, _id: -1 } },
+]);
+
+/** What an edit may change. */
+export type KeyChange = Partial<Pick<KeyRecord, 'name' | 'scopes' | 'expiresAt'>>;
+
+/** The key with this hash, revoked or not. */
+export async function findKeyByHash(store: Store, hash: string): Promise<KeyRecord | null> {
+  return keys.in(store).findOne({ hash }).lean<KeyRecord>();
+}
+
+/** The org's key, revoked or not. */
+export async function findKey(store: Store, orgId: string, keyId: string): Promise<KeyRecord | null> {
+  return keys.in(store).findOne({ _id: keyId, orgId }).lean<KeyRecord>();
+}
+
+/** Records a new key. No epoch: nothing can be cached about a key that did not exist. */
+export async function insertKey(store: Store, key: KeyRecord): Promise<void> {
+  await keys.in(store).insertOne(key);
+}
+
+/** How many keys of the org are not revoked, counted up to `max`. */
+export async function countLiveKeys(store: Store, orgId: string, max: number): Promise<number> {
+  return keys.in(store).countDocuments({ orgId, revokedAt: null }, { limit: max });
+}
+
+/** Edits a key that is not revoked, if it still has the version; in force on every process when this returns. */
+export async function changeKey(
+  store: Store,
+  held: Pick<KeyRecord, '_id' | 'orgId' | 'version'>,
+  change: KeyChange,
+): Promise<KeyRecord | null> {
+  const changed = await keys
+    .in(store)
+    .findOneAndUpdate(
+      { _id: held._id, orgId: held.orgId, version: held.version, revokedAt: null },
+      { $set: change, $inc: { version: 1 } },
+      { returnDocument: 'after' },
+    )
+    .lean<KeyRecord>();
+  await raiseEpoch(store, held.orgId);
+  return changed;
+}
+
+/** Revokes a key for good. The epoch rises on a repetition too: the first attempt may have died before it did. */
+export async function revokeKey(
+  store: Store,
+  held: Pick<KeyRecord, '_id' | 'orgId'>,
+  by: { id: string; at: Date },
+): Promise<void> {
+  await keys
+    .in(store)
+    .updateOne(
+      { _id: held._id, orgId: held.orgId, revokedAt: null },
+      { $set: { revokedAt: by.at, revokedBy: by.id }, $inc: { version: 1 } },
+    );
+  await raiseEpoch(store, held.orgId);
+}
+
+/** Which keys a list shows; `beforeId` continues it. */
+export interface KeyList {
+  orgId: string;
+  kind?: KeyKind | undefined;
+  scope?: string | undefined;
+  status?: KeyStatus | undefined;
+  beforeId?: string | undefined;
+  now: Date;
+  limit: number;
+}
+
+function statusFilter(status: KeyStatus | undefined, now: Date): QueryFilter<KeyRecord> {
+  switch (status) {
+    case 'active':
+      return { revokedAt: null, $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] };
+    case 'expired':
+      return { revokedAt: null, expiresAt: { $ne: null, $lte: now } };
+    case 'revoked':
+      return { revokedAt: { $ne: null } };
+    default:
+      return {};
+  }
+}
+
+/** Keys of the org, newest first. */
+export async function listKeys(store: Store, list: KeyList): Promise<KeyRecord[]> {
+  const filter: QueryFilter<KeyRecord> = {
+    orgId: list.orgId,
+    ...(list.kind ? { kind: list.kind } : {}),
+    ...(list.scope ? { scopes: list.scope } : {}),
+    ...(list.beforeId ? { _id: { $lt: list.beforeId } } : {}),
+    ...statusFilter(list.status, list.now),
+  };
+  return keys.in(store).find(filter).sort({ _id: -1 }).limit(list.limit).lean<KeyRecord[]>();
+}

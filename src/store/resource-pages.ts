@@ -1,0 +1,130 @@
+/** Keyset paging over product records: every stable row exactly once, whatever is written between two pages. */
+import type { Position } from '../domain/sealed-token';
+import { sortFields, type FilterOperator, type SortField } from '../resources/filters';
+import type { AnyRecord, Resource } from '../resources/resource';
+import type { Store } from './collection';
+import { documentsOf, EXTERNAL_REFS_INDEX, listIndex, toRecord, type ResourceDocument } from './resource-documents';
+
+/** One filter of a list, with the values it compares with. */
+export interface ResourceFilter {
+  field: string;
+  operator: FilterOperator;
+  values: (string | number | boolean)[];
+}
+
+export interface PageRequest {
+  filters: readonly ResourceFilter[];
+  orderBy: string;
+  direction: 'asc' | 'desc';
+  /** Where the page before ended. */
+  after: Position | null;
+  limit: number;
+}
+
+type Clause = Record<string, unknown>;
+
+const READ_MS_MAX = 2_000;
+/** Greater than every text that starts with the characters before it: the last code point there is. */
+const LAST_CHARACTER = '\u{10FFFF}';
+
+const moment = (kind: string | undefined, value: unknown): unknown =>
+  kind === 'datetime' && typeof value === 'string' ? new Date(value) : value;
+
+/** Lists of texts count as "not set" when they are empty. */
+const absence = (kind: string | undefined): unknown => (kind === 'strings' ? { $in: [null, []] } : null);
+const presence = (kind: string | undefined): unknown => (kind === 'strings' ? { $nin: [null, []] } : { $ne: null });
+
+type Comparison = (values: ResourceFilter['values'], kind: string | undefined) => unknown;
+
+const bound =
+  (operator: string): Comparison =>
+  ([value], kind) => ({ [operator]: moment(kind, value) });
+
+const COMPARISONS: Record<FilterOperator, Comparison> = {
+  eq: (values, kind) => (values.length === 1 ? moment(kind, values[0]) : { $in: values }),
+  ne: bound('$ne'),
+  in: (values) => ({ $in: values }),
+  nin: (values) => ({ $nin: values }),
+  gt: bound('$gt'),
+  gte: bound('$gte'),
+  lt: bound('$lt'),
+  lte: bound('$lte'),
+  startsWith: ([value]) => ({ $gte: value, $lt: `${String(value)}${LAST_CHARACTER}` }),
+  exists: ([wanted], kind) => (wanted === true ? presence(kind) : absence(kind)),
+};
+
+function filterClause(row: Resource, filter: ResourceFilter): Clause {
+  if (filter.field === 'externalRefs') return { refKeys: filter.values[0] };
+  const kind = row.fields[filter.field]?.traits.kind ?? 'datetime';
+  return { [filter.field]: COMPARISONS[filter.operator](filter.values, kind) };
+}
+
+const LEAST: Partial<Record<SortField['kind'], unknown>> = {
+  integer: -Number.MAX_VALUE,
+  datetime: new Date(-8_640_000_000_000_000),
+};
+
+/** The rows behind a value. The first bound lets the index seek; the plain `$or` form alone would read it from the start. */
+function keyset(field: string, value: unknown, id: string, isRising: boolean): Clause[] {
+  const [past, from] = isRising ? ['$gt', '$gte'] : ['$lt', '$lte'];
+  return [{ [field]: { [from]: value } }, { $or: [{ [field]: { [past]: value } }, { _id: { [past]: id } }] }];
+}
+
+/**
+ * What is still to be read, in order. No range holds both values and nulls, so a sort field that can be null has its
+ * nulls read by a query of their own: first when rising, last when falling.
+ */
+function segments(sort: SortField, { orderBy, direction, after }: PageRequest): Clause[][] {
+  if (!after) return [[]];
+  const isRising = direction === 'asc';
+  if (after.value === null) {
+    const nulls = [{ [orderBy]: null }, { _id: { [isRising ? '$gt' : '$lt']: after.id } }];
+    return isRising ? [nulls, [{ [orderBy]: { $gte: LEAST[sort.kind] ?? '' } }]] : [nulls];
+  }
+  const rest = keyset(orderBy, moment(sort.kind, after.value), after.id, isRising);
+  return sort.isNullable && !isRising ? [rest, [{ [orderBy]: null }]] : [rest];
+}
+
+function hintFor(row: Resource, { orderBy, filters }: PageRequest): string {
+  const single = new Set(
+    filters.filter(({ operator, values }) => operator === 'eq' && values.length === 1).map(({ field }) => field),
+  );
+  // At most one record has an external reference: nothing beats going straight to it.
+  if (single.has('externalRefs')) return EXTERNAL_REFS_INDEX;
+  const filter = orderBy === 'createdAt' ? row.lists.find((name) => single.has(name)) : undefined;
+  return listIndex(orderBy, filter);
+}
+
+/** Where a list is read: a resource inside a tenant. */
+interface ListPlace {
+  row: Resource;
+  tenantId: string;
+}
+
+/** The queries that answer a page, in order; the second one is needed only where the first runs dry. */
+export function pageQueries(store: Store, { row, tenantId }: ListPlace, page: PageRequest) {
+  const sort = sortFields(row).get(page.orderBy);
+  if (!sort) throw new Error(`${row.key} has no index on ${page.orderBy}`);
+  const filters = page.filters.map((filter) => filterClause(row, filter));
+  const step = page.direction === 'asc' ? 1 : -1;
+  return segments(sort, page).map((segment) => {
+    const clauses = [...filters, ...segment];
+    return documentsOf(store, row)
+      .find({ tenantId, deletedAt: null, ...(clauses.length > 0 ? { $and: clauses } : {}) } as never, { _out: 0 })
+      .sort({ [page.orderBy]: step, _id: step })
+      .limit(page.limit)
+      .hint(hintFor(row, page))
+      .maxTimeMS(READ_MS_MAX);
+  });
+}
+
+/** The records of one page. Ask for one more than you show to learn whether there is another page. */
+export async function listResources(store: Store, place: ListPlace, page: PageRequest): Promise<AnyRecord[]> {
+  const found: ResourceDocument[] = [];
+  for (const query of pageQueries(store, place, page)) {
+    const missing = page.limit - found.length;
+    if (missing === 0) break;
+    found.push(...(await query.limit(missing).lean<ResourceDocument[]>().exec()));
+  }
+  return found.map((document) => toRecord(place.row, document));
+}

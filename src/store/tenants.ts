@@ -1,0 +1,42 @@
+/** Orgs: tier and limits. Org and tenant are one thing; `_id` is what the wire calls `org_id` or `tenantId`. */
+import { TIERS } from '../contracts/principal';
+import { Enum, Nullable, Type, type Static } from '../contracts/schema';
+import { collection, Instant, type Store } from './collection';
+import { ensureGuard, raiseEpoch } from './guards';
+
+/** `null` in a limit means: what the tier gives. */
+const TenantRecord = Type.Object({
+  _id: Type.String(),
+  name: Type.String(),
+  tier: Enum(TIERS),
+  rateLimitPerMinute: Nullable(Type.Integer()),
+  agentLimit: Nullable(Type.Integer()),
+  creditAllocation: Nullable(Type.Integer()),
+  timezone: Type.String(),
+  createdAt: Instant(),
+});
+export type TenantRecord = Static<typeof TenantRecord>;
+
+const tenants = collection('tenants', TenantRecord, []);
+
+/** What may change about a tenant. */
+export type TenantChange = Partial<Omit<TenantRecord, '_id' | 'createdAt'>>;
+
+/** The tenant, or null. */
+export async function readTenant(store: Store, orgId: string): Promise<TenantRecord | null> {
+  return tenants.in(store).findById(orgId).lean<TenantRecord>();
+}
+
+/** Adds a tenant with its guard document unless it exists. */
+export async function ensureTenant(store: Store, tenant: TenantRecord): Promise<void> {
+  const { _id, ...fields } = tenant;
+  await tenants.in(store).updateOne({ _id }, { $setOnInsert: fields }, { upsert: true });
+  await ensureGuard(store, _id);
+}
+
+/** Changes a tenant; limits and tier are in force on every process when this returns. */
+export async function changeTenant(store: Store, orgId: string, change: TenantChange): Promise<boolean> {
+  const { matchedCount } = await tenants.in(store).updateOne({ _id: orgId }, { $set: change });
+  await raiseEpoch(store, orgId);
+  return matchedCount > 0;
+}

@@ -1,0 +1,91 @@
+/** How much each key is used: totals, day buckets and the last call. Statistics only; a crash loses at most one flush. */
+import { Json, Nullable, Type, type Static } from '../contracts/schema';
+import { collection, Instant, type Store } from './collection';
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const DAYS_KEPT = 30;
+/** Buckets this much older than the window are removed by each flush; a key at rest keeps its last ones. */
+const DAYS_SWEPT = 60;
+
+/** `days` maps `2026-11-20` to requests `r` and errors `e`. */
+const UsageRecord = Type.Object({
+  _id: Type.String(),
+  orgId: Type.String(),
+  totalRequests: Type.Integer(),
+  lastUsedAt: Nullable(Instant()),
+  days: Json(),
+});
+type UsageRecord = Static<typeof UsageRecord>;
+
+const usage = collection('key_usage', UsageRecord, []);
+
+/** Requests of one key on one day that have not been stored yet. */
+export interface UsageDelta {
+  keyId: string;
+  orgId: string;
+  requests: number;
+  errors: number;
+  lastUsedAt: Date;
+}
+
+/** The figures of a key record. */
+export interface UsageFigures {
+  totalRequests: number;
+  requests30d: number;
+  /** Percentage with two decimals; null when there were no requests. */
+  errorRate: number | null;
+  lastUsedAt: Date | null;
+}
+
+const dayOf = (milliseconds: number): string => new Date(milliseconds).toISOString().slice(0, 10);
+
+const daysBefore = (at: Date, from: number, to: number): string[] =>
+  Array.from({ length: to - from }, (_unused, index) => dayOf(at.getTime() - (from + index) * DAY_MS));
+
+/** Adds the deltas in one bulk write. */
+export async function addUsage(store: Store, deltas: readonly UsageDelta[]): Promise<void> {
+  if (deltas.length === 0) return;
+  const operations = deltas.map((delta) => {
+    const day = `days.${dayOf(delta.lastUsedAt.getTime())}`;
+    const swept = daysBefore(delta.lastUsedAt, DAYS_KEPT, DAYS_KEPT + DAYS_SWEPT);
+    return {
+      updateOne: {
+        filter: { _id: delta.keyId },
+        update: {
+          $inc: { totalRequests: delta.requests, [`${day}.r`]: delta.requests, [`${day}.e`]: delta.errors },
+          $max: { lastUsedAt: delta.lastUsedAt },
+          $setOnInsert: { orgId: delta.orgId },
+          $unset: Object.fromEntries(swept.map((old) => [`days.${old}`, ''])),
+        },
+        upsert: true,
+      },
+    };
+  });
+  await usage.in(store).bulkWrite(operations as never, { ordered: false });
+}
+
+function figuresOf(record: UsageRecord, now: Date): UsageFigures {
+  const days = record.days as Record<string, { r: number; e: number }>;
+  const counted = daysBefore(now, 0, DAYS_KEPT).flatMap((day) => days[day] ?? []);
+  const requests = counted.reduce((sum, day) => sum + day.r, 0);
+  const errors = counted.reduce((sum, day) => sum + day.e, 0);
+  return {
+    totalRequests: record.totalRequests,
+    requests30d: requests,
+    errorRate: requests === 0 ? null : Math.round((errors / requests) * 10_000) / 100,
+    lastUsedAt: record.lastUsedAt,
+  };
+}
+
+/** The figures of these keys; a key without an entry was never used. */
+export async function readUsage(
+  store: Store,
+  keyIds: readonly string[],
+  now: Date,
+): Promise<Map<string, UsageFigures>> {
+  const records = await usage
+    .in(store)
+    .find({ _id: { $in: [...keyIds] } })
+    .lean<UsageRecord[]>();
+  return new Map(records.map((record) => [record._id, figuresOf(record, now)]));
+}

@@ -1,0 +1,172 @@
+import { codeFiles, importsOf, type Import } from './source-tree';
+
+/**
+ * Who may import whom at run time. The first row whose path fits a file is its layer; `uses` names the layers it may
+ * import beside its own, `packages` the packages. Records change only in the store, order is decided only in the
+ * workflows, the outside is touched only in the providers: a package that could do it elsewhere is not in that row.
+ */
+const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: readonly string[] }> = {
+  schema: { at: /^src\/contracts\/schema\.ts/, uses: [], packages: ['@sinclair/typebox'] },
+  operations: { at: /^src\/contracts\/operations\//, uses: ['contracts', 'schema', 'resources'], packages: [] },
+  contracts: { at: /^src\/contracts\//, uses: ['schema'], packages: [] },
+  resources: { at: /^src\/resources\//, uses: ['contracts', 'schema'], packages: [] },
+  domain: {
+    at: /^src\/domain\//,
+    uses: ['contracts'],
+    packages: ['handlebars', 'ajv/dist/2020', 'node:crypto', 'node:zlib'],
+  },
+  catalog: { at: /^src\/catalog\//, uses: ['contracts', 'domain', 'resources'], packages: [] },
+
+  store: {
+    at: /^src\/store\//,
+    uses: ['contracts', 'schema', 'domain', 'resources'],
+    packages: ['mongoose', 'node:timers/promises'],
+  },
+  engine: {
+    at: /^src\/engine\//,
+    uses: ['contracts', 'domain'],
+    packages: ['@temporalio/client', '@temporalio/common'],
+  },
+  providers: {
+    at: /^src\/providers\//,
+    uses: ['contracts', 'domain'],
+    packages: ['ai', '@ai-sdk/*', 'nodemailer', 'nodemailer/*', 'undici', 'ipaddr.js', 'ajv/dist/2020', 'node:*'],
+  },
+  events: {
+    at: /^src\/events\//,
+    uses: ['store', 'engine', 'catalog', 'domain', 'contracts'],
+    packages: ['node:timers/promises'],
+  },
+
+  agents: {
+    at: /^src\/services\/agents\//,
+    uses: ['events', 'store', 'engine', 'catalog', 'domain', 'contracts'],
+    packages: [],
+  },
+  product: {
+    at: /^src\/services\/product\//,
+    uses: ['events', 'store', 'resources', 'operations', 'domain', 'contracts'],
+    packages: [],
+  },
+  console: {
+    at: /^src\/services\/console\//,
+    uses: ['store', 'domain', 'contracts'],
+    packages: ['jose', 'node:crypto'],
+  },
+
+  // The part of http that stands before every handler: the only one that asks the store who is calling.
+  guard: {
+    at: /^src\/http\/(admission|authenticate|auth-[a-z]+|credentials|guard|session-cookie)\.ts/,
+    uses: ['store', 'console', 'domain', 'contracts', 'base'],
+    packages: ['ipaddr.js', 'node:crypto'],
+  },
+  http: {
+    at: /^src\/http\//,
+    uses: [
+      'guard',
+      'agents',
+      'product',
+      'console',
+      'catalog',
+      'operations',
+      'resources',
+      'domain',
+      'contracts',
+      'schema',
+    ],
+    packages: ['express', 'ajv/dist/2020', 'node:crypto', 'node:fs', 'node:fs/promises', 'node:path'],
+  },
+  client: { at: /^src\/client\//, uses: ['operations', 'contracts'], packages: [] },
+
+  base: { at: /^src\/(clock|config|context|log)\.ts/, uses: [], packages: [] },
+  process: { at: /^src\/process\.ts/, uses: ['base', 'store', 'engine', 'events', 'domain'], packages: [] },
+  main: { at: /^src\/main\.ts/, uses: ['process', 'http', 'guard', 'events'], packages: ['node:http'] },
+
+  workflows: {
+    at: /^workflows\//,
+    uses: ['contracts', 'domain'],
+    packages: ['@temporalio/workflow', '@temporalio/common'],
+  },
+  activities: {
+    at: /^activities\//,
+    uses: ['store', 'events', 'engine', 'providers', 'domain', 'contracts'],
+    packages: ['@temporalio/activity', 'node:crypto'],
+  },
+  worker: {
+    at: /^worker\//,
+    uses: ['activities', 'process', 'engine', 'providers'],
+    packages: ['@temporalio/worker', 'node:*'],
+  },
+
+  // Engine and store for development: works before anything of the product does.
+  services: {
+    at: /^scripts\/services\//,
+    uses: [],
+    packages: ['mongoose', 'undici', 'mongodb-memory-server-core/*', 'node:*'],
+  },
+  dev: { at: /^scripts\/dev\//, uses: ['services'], packages: ['smtp-server', 'postal-mime', 'node:*'] },
+  seed: { at: /^scripts\/seed\//, uses: ['store', 'domain', 'contracts'], packages: ['node:crypto'] },
+  bench: { at: /^scripts\/bench/, uses: ['*'], packages: ['*'] },
+  scripts: {
+    at: /^scripts\//,
+    uses: ['dev', 'services', 'seed', 'store', 'http', 'operations', 'domain', 'contracts', 'base', 'worker'],
+    packages: ['node:*'],
+  },
+};
+
+const layerOf = (path: string): string | undefined => Object.entries(LAYERS).find(([, { at }]) => at.test(path))?.[0];
+
+/** An entry may end in `*`, which stands for the rest of a name. */
+const fits = (allowed: readonly string[], name: string): boolean =>
+  allowed.some((entry) => (entry.endsWith('*') ? name.startsWith(entry.slice(0, -1)) : entry === name));
+
+const files = codeFiles().filter((path) => !/^(test|console|deploy)\//.test(path));
+const known = new Set(files);
+
+/** The file an import of ours means; a folder means its index. */
+function fileOf(target: string): string {
+  const candidates = [target, `${target}.ts`, `${target}/index.ts`, `${target}.js`];
+  return candidates.find((candidate) => known.has(candidate)) ?? target;
+}
+
+function faultOf(path: string, layer: string, { target, isOurs }: Import): string | null {
+  const { uses, packages } = LAYERS[layer] ?? { uses: [], packages: [] };
+  if (!isOurs) return fits(packages, target) ? null : `${path} (${layer}) may not import the package ${target}`;
+  const other = layerOf(fileOf(target));
+  if (other === layer || (other !== undefined && fits(uses, other))) return null;
+  return `${path} (${layer}) may not import ${target} (${other ?? 'no layer'})`;
+}
+
+test('every file belongs to a layer', () => {
+  expect(files.filter((path) => layerOf(path) === undefined)).toEqual([]);
+});
+
+test('imports follow the table of layers', () => {
+  const faults = files.flatMap((path) => {
+    const layer = layerOf(path);
+    return layer === undefined ? [] : importsOf(path).map((found) => faultOf(path, layer, found));
+  });
+  expect(faults.filter((fault) => fault !== null)).toEqual([]);
+});
+
+test('the table allows no two layers to import each other', () => {
+  const mutual = Object.entries(LAYERS).flatMap(([name, { uses }]) =>
+    uses.filter((other) => LAYERS[other]?.uses.includes(name)).map((other) => `${name} and ${other}`),
+  );
+  expect(mutual).toEqual([]);
+});
+
+test('nothing a workflow reaches, however indirectly, touches Node', () => {
+  const reached = new Map<string, string>();
+  const waiting = files.filter((path) => path.startsWith('workflows/'));
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    for (const { target, isOurs } of importsOf(path)) {
+      const file = isOurs ? fileOf(target) : target;
+      if (reached.has(file)) continue;
+      reached.set(file, path);
+      if (isOurs) waiting.push(file);
+    }
+  }
+  const packages = [...reached].filter(([name]) => !known.has(name) && !name.startsWith('@temporalio/'));
+  expect(packages.map(([name, by]) => `${name}, imported by ${by}`)).toEqual([]);
+});

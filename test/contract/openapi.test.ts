@@ -1,0 +1,129 @@
+/** The published documents: current, valid, complete, and served as they are published. */
+import { execFile } from 'node:child_process';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { resolve } from 'node:path';
+import { promisify } from 'node:util';
+import express from 'express';
+import { publishedDocuments, staleDocuments } from '../../scripts/openapi';
+import type { Context } from '../../src/context';
+import { PROBLEMS } from '../../src/contracts/problem';
+import { allOperations, documentedServices, serviceDocument, wholeDocument } from '../../src/http/api-documents';
+import { docsRouter } from '../../src/http/docs';
+import { renderMarkdown } from '../../src/http/markdown';
+import { opening } from '../../src/http/mount';
+
+interface Document {
+  paths: Record<string, Record<string, { operationId: string; responses: Record<string, unknown> }>>;
+  components: { schemas: Record<string, unknown> };
+}
+
+const operationsIn = (document: unknown) =>
+  Object.values((document as Document).paths).flatMap((path) => Object.values(path));
+
+test('the documents in docs/reference are what the code says', () => {
+  expect(staleDocuments().map(({ path }) => path)).toEqual([]);
+});
+
+test('Redocly finds no error in any of them', async () => {
+  const cli = resolve(__dirname, '../../node_modules/@redocly/cli/bin/cli.js');
+  const files = publishedDocuments().map(({ path }) => path);
+  const env = { PATH: process.env['PATH'], REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+  const linted = await promisify(execFile)(process.execPath, [cli, 'lint', ...files], { env, timeout: 60_000 }).catch(
+    (error: unknown) => error as { stdout: string; stderr: string },
+  );
+  expect(`${linted.stdout}${linted.stderr}`).toMatch(/Your API descriptions are valid/);
+  expect(`${linted.stdout}${linted.stderr}`).not.toMatch(/\d+ errors?/);
+});
+
+test('every operation says what it is, where it belongs and who may call it', () => {
+  for (const { id, summary, tag, access } of allOperations) {
+    expect({ id, summary, tag, access: access.kind }).toEqual({
+      id: expect.stringMatching(/^[a-z][A-Za-z]+$/) as string,
+      summary: expect.stringMatching(/^[A-Z].{5,}[^.]$/) as string,
+      tag: expect.stringMatching(/^[A-Z]/) as string,
+      access: expect.stringMatching(/^(public|session|product)$/) as string,
+    });
+  }
+});
+
+test('operation ids are unique over all services, and each operation is in its own document and in the whole one', () => {
+  const ids = allOperations.map(({ id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+  const perService = documentedServices.flatMap((service) =>
+    operationsIn(serviceDocument(service)).map(({ operationId }) => operationId),
+  );
+  expect(perService.toSorted()).toEqual(ids.toSorted());
+  expect(
+    operationsIn(wholeDocument())
+      .map(({ operationId }) => operationId)
+      .toSorted(),
+  ).toEqual(ids.toSorted());
+});
+
+test('every guarded operation documents 401, 403 and 429', () => {
+  const open = new Set(allOperations.filter(({ access }) => access.kind === 'public').map(({ id }) => id));
+  for (const { operationId, responses } of operationsIn(wholeDocument()).filter(
+    (shown) => !open.has(shown.operationId),
+  )) {
+    expect({ operationId, statuses: Object.keys(responses) }).toEqual({
+      operationId,
+      statuses: expect.arrayContaining(['401', '403', '429', '500', '503']) as string[],
+    });
+  }
+});
+
+describe('served', () => {
+  let server: Server;
+  let baseUrl: string;
+  beforeAll(async () => {
+    const app = express();
+    app.use(opening, docsRouter({ log: { error: () => undefined } } as unknown as Context));
+    server = createServer(app);
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+    baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterAll(async () => {
+    server.closeAllConnections();
+    await new Promise((done) => server.close(done));
+  });
+
+  test.each(documentedServices)('/%s/api/openapi.json is the published document and answers 304', async (service) => {
+    const reply = await fetch(`${baseUrl}/${service}/api/openapi.json`);
+    expect(await reply.json()).toEqual(JSON.parse(JSON.stringify(serviceDocument(service))));
+    const headers = { 'if-none-match': String(reply.headers.get('etag')) };
+    expect((await fetch(`${baseUrl}/${service}/api/openapi.json`, { headers })).status).toBe(304);
+  });
+
+  test('/docs lists every operation and loads nothing from anywhere', async () => {
+    const reply = await fetch(`${baseUrl}/docs`);
+    const html = await reply.text();
+    for (const { service, path } of allOperations) expect(html).toContain(`/${service}${path}</code>`);
+    expect(html).not.toMatch(/<script|<link|src=|https?:/);
+    expect(reply.headers.get('content-security-policy')).toMatch(/^default-src 'none'/);
+  });
+
+  test('every error code has a page, by either of its names', async () => {
+    for (const [code, { product }] of Object.entries(PROBLEMS)) {
+      for (const name of [code, product]) expect((await fetch(`${baseUrl}/docs/errors/${name}`)).status).toBe(200);
+    }
+    expect((await fetch(`${baseUrl}/docs/errors/nope`)).status).toBe(404);
+    expect((await fetch(`${baseUrl}/docs/errors/..%2f..%2fpackage`)).status).toBe(404);
+  });
+});
+
+describe('Markdown', () => {
+  test('headings, lists, code, bold and links become HTML', () => {
+    const html = renderMarkdown(
+      '# Title\n\nSay `a < b` and **now**, see [docs](/docs).\n\n- one\n- two\n\n```json\n{"a": "<b>"}\n```\n',
+    );
+    expect(html).toBe(
+      '<h1>Title</h1>\n<p>Say <code>a &lt; b</code> and <strong>now</strong>, see <a href="/docs">docs</a>.</p>\n' +
+        '<ul><li>one</li><li>two</li></ul>\n<pre><code>{&quot;a&quot;: &quot;&lt;b&gt;&quot;}</code></pre>\n',
+    );
+  });
+
+  test('nothing in a page can become markup of its own', () => {
+    expect(renderMarkdown('<img src=x onerror=alert(1)> [x](javascript:alert(1))')).not.toMatch(/<img|<a /);
+  });
+});

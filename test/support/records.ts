@@ -1,0 +1,61 @@
+/** What tests put into, and read from, the store directly: things no API call makes. */
+import type { AgentDefinition } from '../../src/contracts/agent';
+import { newId } from '../../src/domain/ids';
+import { insertAgent } from '../../src/store/agents';
+import { credits, type CreditMonth } from '../../src/store/credits';
+import { executions, type ExecutionRecord } from '../../src/store/executions';
+import type { Store } from '../../src/store/collection';
+
+/** Stores an active agent past the API's checks: tests need gates that expire within seconds. */
+export async function storedAgent(
+  store: Store,
+  orgId: string,
+  steps: AgentDefinition['steps'],
+  eventType = 'custom.test',
+): Promise<string> {
+  const id = newId('agt');
+  const definition: AgentDefinition = {
+    name: 'Stored agent',
+    description: '',
+    category: 'custom',
+    conditions: [],
+    conflict_behavior: 'additive',
+    priority: 0,
+    client_scope: 'all',
+    client_ids: [],
+    trigger: { type: 'bus_event', event_type: eventType, source_product: 'psa', filters: [] },
+    steps,
+  };
+  await insertAgent(store, {
+    _id: id,
+    org_id: orgId,
+    type: 'custom',
+    status: 'active',
+    name: definition.name,
+    category: 'custom',
+    definition,
+    event_type: eventType,
+    source_product: 'psa',
+    version: 1,
+    source: null,
+    deleting: false,
+    created_at: new Date(),
+    updated_at: new Date(),
+  });
+  return id;
+}
+
+/** The sums that must agree: the month's account against the step records. */
+export async function creditSums(store: Store, orgId: string) {
+  const months = await credits.in(store).find({ org_id: orgId }).lean<CreditMonth[]>().exec();
+  const runs = await executions.in(store).find({ org_id: orgId }).lean<ExecutionRecord[]>().exec();
+  const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);
+  return {
+    total: sum(months.map((month) => month.total_used)),
+    byAgent: sum(months.flatMap((month) => Object.values(month.by_agent))),
+    byModel: sum(months.flatMap((month) => Object.values(month.by_model))),
+    bySteps: sum(runs.flatMap((run) => run.steps.map((step) => step.credits_used))),
+    byExecutions: sum(runs.map((run) => run.credits_used)),
+    held: sum(months.map((month) => month.allocation - month.total_used - month.available)),
+  };
+}

@@ -1,0 +1,100 @@
+/** A whole Signalbox on free loopback ports: engine, store, api, worker and a mail sink, all real processes. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { removeServiceData, startServices, type Services } from '../../scripts/services';
+import { choosePort } from '../../scripts/services/ports';
+import { startInbox } from '../../scripts/dev/inbox';
+import { productProcess, type ProductProcess } from './processes';
+
+type Inbox = Awaited<ReturnType<typeof startInbox>>;
+
+/** What another process needs to work with a running stack. */
+export interface StackAddress {
+  baseUrl: string;
+  inboxUrl: string;
+  env: Record<string, string>;
+}
+
+export interface Stack extends StackAddress {
+  services: Services;
+  api: ProductProcess;
+  worker: ProductProcess;
+  inbox: Inbox;
+  stop(): Promise<void>;
+}
+
+interface StackOptions {
+  env?: Record<string, string>;
+  /** Processes to start; both unless named. */
+  only?: 'services' | 'api';
+}
+
+const SECRET = 'test-secret-test-secret-test-secret-0';
+
+const isQuiet = process.env['TEST_VERBOSE'] === undefined;
+
+/** Starts everything; `stop` ends it and removes its data. */
+export async function startStack(options: StackOptions = {}): Promise<Stack> {
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-test-'));
+  const log = (line: string): void => {
+    if (!isQuiet) process.stderr.write(`${line}\n`);
+  };
+  const services = await startServices({ dataDir: join(folder, 'data'), log, durable: false });
+  const inbox = await startInbox({
+    smtpPort: await choosePort(),
+    httpPort: await choosePort(),
+    dir: join(folder, 'inbox'),
+    log,
+  });
+  const port = await choosePort();
+  const env: Record<string, string> = {
+    SIGNALBOX_MODE: 'development',
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    MONGODB_URI: services.mongodbUri,
+    TEMPORAL_ADDRESS: services.temporalAddress,
+    TEMPORAL_UI_URL: services.temporalUiUrl,
+    SMTP_URL: inbox.smtpUrl,
+    SMS_GATEWAY_URL: inbox.gatewayUrl('sms'),
+    SLACK_GATEWAY_URL: inbox.gatewayUrl('slack'),
+    TEAMS_GATEWAY_URL: inbox.gatewayUrl('teams'),
+    HTTP_ALLOW_ADDRESSES: '127.0.0.0/8',
+    KEY_PEPPER: SECRET,
+    SESSION_SECRET: SECRET,
+    TOKEN_SECRET: SECRET,
+    SHUTDOWN_GRACE_SECONDS: '2',
+    ...options.env,
+  };
+  const logs = resolve(__dirname, '../../.signalbox/test-logs');
+  const api = productProcess({
+    script: 'src/main.ts',
+    env,
+    readyText: '"msg":"api ready"',
+    logFile: join(logs, `api-${port}.log`),
+  });
+  const worker = productProcess({
+    script: 'worker/main.ts',
+    env,
+    readyText: '"msg":"worker ready"',
+    logFile: join(logs, `worker-${port}.log`),
+  });
+  if (options.only !== 'services')
+    await Promise.all([api.start(), ...(options.only === 'api' ? [] : [worker.start()])]);
+  return {
+    baseUrl: `http://127.0.0.1:${port}`,
+    inboxUrl: inbox.inboxUrl,
+    env,
+    services,
+    api,
+    worker,
+    inbox,
+    async stop() {
+      await Promise.all([api.stop(), worker.stop()]);
+      await inbox.stop();
+      await services.stop();
+      await removeServiceData(join(folder, 'data'));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,152 @@
+import * as fc from 'fast-check';
+import { RENDERED_MAX, renderText, renderValue, TextError } from '../../../src/domain/text';
+
+const scope = {
+  event_payload: {
+    title: '  Disk <full> & slow  ',
+    count: 3,
+    vip: false,
+    zero: 0,
+    none: null,
+    empty: '',
+    tags: ['disk', 'vip', 7],
+    contact: { name: 'Ada', 'main phone': '+49' },
+    due_at: '2026-11-20T22:40:05.000Z',
+    evil: '{{event_payload.contact.name}}',
+    date: '2026-01-02',
+  },
+  steps: { 'tri-age': { output: { label: 'outage', items: [{ id: 'a' }] } } },
+};
+const plain = (template: string): string => renderText(template, scope, { escapeHtml: false });
+
+test.each([
+  ['no placeholders', 'no placeholders'],
+  ['{{event_payload.contact.name}}!', 'Ada!'],
+  ['{{ event_payload.count }}', '3'],
+  ['{{event_payload.vip}}/{{event_payload.zero}}', 'false/0'],
+  ['[{{event_payload.none}}{{event_payload.missing}}{{nothing.at.all}}]', '[]'],
+  ['{{event_payload.tags}}', 'disk, vip, 7'],
+  ['{{event_payload.contact}}', '{"name":"Ada","main phone":"+49"}'],
+  ['{{event_payload.contact.[main phone]}}', '+49'],
+  ['{{steps.tri-age.output.label}}', 'outage'],
+  ['{{steps.tri-age.output.items.[0].id}}', 'a'],
+  ['{{steps.tri-age.output.items.0.id}}', 'a'],
+  ['a {{~event_payload.count~}} b', 'a3b'],
+  ['\\{{event_payload.count}}', '{{event_payload.count}}'],
+  ['{{default event_payload.missing "n/a"}}', 'n/a'],
+  ['{{default event_payload.empty event_payload.count}}', '3'],
+  ['{{default event_payload.zero "n/a"}}', '0'],
+  ['{{upper event_payload.contact.name}} {{lower event_payload.contact.name}}', 'ADA ada'],
+  ['{{trim event_payload.title}}', 'Disk <full> & slow'],
+  ['{{truncate event_payload.contact.name 2}}', 'A…'],
+  ['{{truncate event_payload.contact.name 3}}', 'Ada'],
+  ['{{truncate event_payload.contact.name "x"}}', '…'],
+  ['{{date event_payload.due_at}}', '2026-11-20 22:40 UTC'],
+  ['{{date event_payload.due_at "DD.MM.YYYY HH:mm:ss"}}', '20.11.2026 22:40:05'],
+  ['{{date event_payload.date "DD/MM"}}', '02/01'],
+  ['{{date event_payload.title}}', ''],
+  ['{{json event_payload.tags}}', '["disk","vip",7]'],
+  ['{{json event_payload.missing}}', 'null'],
+  ['{{join event_payload.tags " | "}}', 'disk | vip | 7'],
+  ['{{join event_payload.tags}}', 'disk, vip, 7'],
+  ['{{join event_payload.count}}', '3'],
+  ['{{length event_payload.tags}} {{length event_payload.contact}} {{length event_payload.contact.name}}', '3 2 3'],
+  ['{{length event_payload.missing}}', '0'],
+  ['{{event_payload.evil}}', '{{event_payload.contact.name}}'],
+  ['{{event_payload.tags.length}}', ''],
+  ['{{event_payload.constructor}}{{event_payload.__proto__}}{{constructor}}', ''],
+])('%p becomes %p', (template, expected) => {
+  expect(plain(template)).toBe(expected);
+});
+
+test('html is escaped in values, never in the text around them', () => {
+  const template = '<b>{{trim event_payload.title}}</b> {{json event_payload.contact}}';
+  expect(renderText(template, scope, { escapeHtml: true })).toBe(
+    '<b>Disk &lt;full&gt; &amp; slow</b> {&quot;name&quot;:&quot;Ada&quot;,&quot;main phone&quot;:&quot;+49&quot;}',
+  );
+});
+
+test('objects that imitate the parts of a template engine are only data', () => {
+  const hostile = {
+    x: { toHTML: 'boom', toString: 1, valueOf: null, toJSON: 'no', call: {}, main: 'x', compiler: [8] },
+  };
+  expect(renderText('{{x}}', hostile, { escapeHtml: true })).toContain('&quot;toHTML&quot;');
+  expect(renderText('{{upper x.toString}}', hostile, { escapeHtml: false })).toBe('1');
+});
+
+test('a value is never read as a template, whatever it holds', () => {
+  fc.assert(
+    fc.property(fc.string(), fc.string(), (one, other) => {
+      const text = `${one}{{secret}}${other}`;
+      expect(renderText('{{value}}', { value: text, secret: 'leak' }, { escapeHtml: false })).toBe(text);
+    }),
+  );
+});
+
+test('a text without placeholders comes back as it was', () => {
+  fc.assert(
+    fc.property(
+      fc.string().filter((text) => !text.includes('{{')),
+      (text) => {
+        expect(renderText(text, {}, { escapeHtml: true })).toBe(text);
+      },
+    ),
+  );
+});
+
+test.each(['{{', '{{#if a}}{{/if}}', '{{nope vars.a}}', 'x'.repeat(70_000)])('%p is not rendered', (template) => {
+  expect(() => plain(template)).toThrow(TextError);
+});
+
+test('a rendering stops before it fills the memory', () => {
+  const big = { value: 'x'.repeat(RENDERED_MAX / 4 + 1) };
+  expect(renderText('{{value}}{{value}}{{value}}', big, { escapeHtml: false })).toHaveLength(3 * big.value.length);
+  expect(() => renderText('{{value}}{{value}}{{value}}{{value}}', big, { escapeHtml: false })).toThrow('would exceed');
+  expect(() => renderValue(['{{value}}', ['{{value}}'], { a: '{{value}}', b: '{{value}}' }], big)).toThrow(
+    'would exceed',
+  );
+});
+
+test('texts used long ago are forgotten and still render', () => {
+  const first = plain('first {{event_payload.count}}');
+  for (let index = 0; index < 600; index += 1) expect(plain(`${index} {{event_payload.count}}`)).toBe(`${index} 3`);
+  expect(plain('first {{event_payload.count}}')).toBe(first);
+});
+
+describe('renderValue', () => {
+  test.each([
+    ['{{event_payload.count}}', 3],
+    ['{{event_payload.vip}}', false],
+    ['{{event_payload.tags}}', ['disk', 'vip', 7]],
+    ['{{event_payload.contact}}', { name: 'Ada', 'main phone': '+49' }],
+    ['{{event_payload.none}}', null],
+    ['{{event_payload.missing}}', null],
+    [' {{event_payload.count}}', ' 3'],
+    ['{{event_payload.count}}{{event_payload.count}}', '33'],
+    ['{{length event_payload.tags}}', '3'],
+    ['{{event_payload.evil}}', '{{event_payload.contact.name}}'],
+    [42, 42],
+    [true, true],
+    [null, null],
+  ])('%p becomes %p', (value, expected) => {
+    expect(renderValue(value, scope)).toEqual(expected);
+  });
+
+  test('strings are filled at every depth and keys stay as they are', () => {
+    const body = { '{{x}}': ['{{event_payload.count}}', { deep: 'n={{event_payload.count}}' }], n: 1 };
+    expect(renderValue(body, scope)).toEqual({ '{{x}}': [3, { deep: 'n=3' }], n: 1 });
+    expect(body['{{x}}'][0]).toBe('{{event_payload.count}}');
+  });
+
+  test('a key called __proto__ stays a key', () => {
+    const body = JSON.parse('{"__proto__": {"admin": "{{event_payload.count}}"}}') as unknown;
+    const rendered = renderValue(body, scope);
+    expect(JSON.stringify(rendered)).toBe('{"__proto__":{"admin":3}}');
+    expect((rendered as Record<string, unknown>)['admin']).toBeUndefined();
+  });
+
+  test('nesting without end is refused', () => {
+    const deep = JSON.parse(`${'['.repeat(9_000)}${']'.repeat(9_000)}`) as unknown;
+    expect(() => renderValue(deep, scope)).toThrow('32 levels');
+  });
+});

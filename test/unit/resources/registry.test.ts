@@ -1,0 +1,104 @@
+/** What every row of the registry must keep to, so that a new row is only a declaration. */
+import { bodyValidator } from '../../../src/http/validate';
+import { productRoutes } from '../../../src/contracts/operations/products';
+import { filterParameters, sortFields } from '../../../src/resources/filters';
+import { RESOURCES, resourceOf } from '../../../src/resources/registry';
+import type { Resource } from '../../../src/resources/resource';
+import { schemasOf } from '../../../src/resources/schemas';
+
+const each = RESOURCES.map((row) => [row.key, row] as const);
+const unique = (values: readonly string[]) => expect(values.toSorted()).toEqual([...new Set(values)].toSorted());
+
+test('keys, prefixes, collections and type names are given once', () => {
+  for (const name of ['key', 'prefix', 'collection', 'typeName', 'singular'] as const)
+    unique(RESOURCES.map((row) => row[name]));
+});
+
+test('operation ids are unique and follow from the nouns', () => {
+  const ids = productRoutes.map(({ operation }) => operation.id);
+  unique(ids);
+  expect(ids).toEqual(
+    expect.arrayContaining([
+      'listTickets',
+      'createTicket',
+      'getTicket',
+      'updateTicket',
+      'deleteTicket',
+      'batchGetTickets',
+    ]),
+  );
+  expect(ids).toEqual(
+    expect.arrayContaining(['listCatalogItems', 'listContacts', 'listCrmContacts', 'batchGetCrmCompanies']),
+  );
+});
+
+test('an operation asks for the scope of its product and the permission of what it does', () => {
+  const accessOf = (id: string) => productRoutes.find(({ operation }) => operation.id === id)?.operation.access;
+  expect(accessOf('listTickets')).toEqual({ kind: 'product', scopes: ['PSA'], permission: 'products:read' });
+  expect(accessOf('batchGetTickets')).toEqual({ kind: 'product', scopes: ['PSA'], permission: 'products:read' });
+  expect(accessOf('updateCrmContact')).toEqual({ kind: 'product', scopes: ['CRM'], permission: 'products:write' });
+  expect(accessOf('deleteTicket')).toEqual({ kind: 'product', scopes: ['PSA'], permission: 'products:delete' });
+});
+
+describe.each(each)('%s', (_key, row) => {
+  test('references, labels, lists and states name what exists', () => {
+    const fieldNames = Object.keys(row.fields);
+    for (const { traits } of Object.values(row.fields))
+      if (traits.target) expect(resourceOf(traits.target)).toBeDefined();
+    expect(fieldNames).toEqual(expect.arrayContaining([row.label, ...row.lists, ...row.labelled]));
+    if (row.states)
+      expect(row.fields[row.states.field]?.traits.schema['enum']).toEqual(
+        expect.arrayContaining(Object.keys(row.states.from)),
+      );
+    for (const name of row.lists) expect(row.fields[name]?.traits.isFilterable).toBe(true);
+  });
+
+  test('defaults and counters are values the field itself allows', () => {
+    for (const { traits } of Object.values(row.fields)) {
+      const value = traits.countsFrom ?? traits.fallback;
+      if (value !== null) expect(bodyValidator(traits.schema as never)(value)).toEqual([]);
+    }
+  });
+
+  test('its schemas are usable and closed where clients write', () => {
+    const { create, patch, record } = schemasOf(row);
+    for (const schema of [create, patch, record]) expect(bodyValidator(schema)).toBeInstanceOf(Function);
+    expect([create['additionalProperties'], patch['additionalProperties'], record['additionalProperties']]).toEqual([
+      false,
+      false,
+      undefined,
+    ]);
+  });
+
+  test('what the server sets cannot be written, and what must be given can never be cleared', () => {
+    const { create, patch } = schemasOf(row);
+    const [createNull, patchNull] = [bodyValidator(create), bodyValidator(patch)];
+    for (const [name, declared] of Object.entries(row.fields)) {
+      const { isServerSet, isRequired, fallback } = declared.traits;
+      const clears = !isServerSet && !isRequired && fallback === null;
+      expect({ name, clears: patchNull({ [name]: null }).length === 0 }).toEqual({ name, clears });
+      if (isServerSet)
+        expect(createNull({ ...row.examples.create, [name]: null })).toMatchObject([{ code: 'unknown_field' }]);
+    }
+    expect(patchNull({})).toHaveLength(1);
+  });
+
+  test('every sort field is filterable by range or is text, and parameters are named once', () => {
+    unique(filterParameters(row).map(({ name }) => name));
+    expect([...sortFields(row).keys()]).toEqual(expect.arrayContaining(['createdAt', 'updatedAt']));
+  });
+
+  test('every event rule says what it is about', () => {
+    for (const [name, { text }] of Object.entries(row.events))
+      expect(`${name}: ${text}`).toMatch(/^[a-z_]+: [A-Z].*\.$/);
+  });
+});
+
+test('a reference to a resource that is not registered is a programming error', () => {
+  expect(() => resourceOf('unicorns')).toThrow('unicorns');
+});
+
+test('shared resources have one collection, all others one of their own', () => {
+  const collections = (rows: readonly Resource[]) => rows.map(({ collection }) => collection);
+  expect(collections(RESOURCES)).toEqual(['psa_tickets', 'psa_boards', 'psa_service_catalog', 'companies', 'contacts']);
+});

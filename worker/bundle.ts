@@ -1,0 +1,55 @@
+/** Builds the workflow bundle; fails on an import a workflow may not have. Run it alone to build at image time. */
+import { bundleWorkflowCode } from '@temporalio/worker';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+
+const ROOT = resolve(__dirname, '..');
+const SOURCES = ['workflows', 'src/domain', 'src/contracts'];
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder)
+    .sort()
+    .flatMap((name) => {
+      const path = join(folder, name);
+      return statSync(path).isDirectory() ? filesBelow(path) : [path];
+    });
+}
+
+/** Changes whenever a source file of the workflows does. */
+function sourceHash(): string {
+  const hash = createHash('sha256').update(readFileSync(require.resolve('@temporalio/worker/package.json')));
+  for (const folder of SOURCES)
+    for (const file of filesBelow(join(ROOT, folder))) hash.update(file).update(readFileSync(file));
+  return hash.digest('hex').slice(0, 16);
+}
+
+/** Bundles the workflows and answers the code. */
+export async function buildBundle(): Promise<string> {
+  const quiet = {
+    log: () => undefined,
+    trace: () => undefined,
+    debug: () => undefined,
+    info: () => undefined,
+    warn: () => undefined,
+    error: () => undefined,
+  };
+  const { code } = await bundleWorkflowCode({ workflowsPath: join(ROOT, 'workflows'), logger: quiet });
+  return code;
+}
+
+/** The path of a current bundle in `folder`; builds it when the sources changed. */
+export async function cachedBundle(folder: string): Promise<string> {
+  const path = join(folder, `workflows-${sourceHash()}.js`);
+  if (existsSync(path)) return path;
+  const code = await buildBundle();
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(`${path}.${process.pid}`, code);
+  renameSync(`${path}.${process.pid}`, path);
+  return path;
+}
+
+if (require.main === module) {
+  const target = resolve(process.argv[2] ?? join(ROOT, 'workflow-bundle.js'));
+  void buildBundle().then((code) => writeFileSync(target, code));
+}

@@ -1,0 +1,33 @@
+/** What a thrown failure means for the record. */
+import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } from '@temporalio/workflow';
+import type { ErrorInfo, StatusReason } from '../src/contracts/execution';
+
+/** True for the failure of a step's effect: what a step's error policy is about. */
+export const isStepFailure = (error: unknown): boolean => error instanceof ActivityFailure && !isCancellation(error);
+
+/** The failure as the trace shows it: the code the activity gave, or `timeout`. */
+export function errorOf(error: unknown): ErrorInfo {
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  if (cause instanceof ApplicationFailure) return { code: cause.type ?? 'step_failed', message: cause.message };
+  if (cause instanceof TimeoutFailure) {
+    const last = cause.cause instanceof ApplicationFailure ? ` Last failure: ${cause.cause.message}` : '';
+    return { code: 'timeout', message: `The step did not finish in time (${cause.timeoutType}).${last}` };
+  }
+  return { code: 'step_failed', message: error instanceof Error ? error.message : 'The step failed.' };
+}
+
+interface End {
+  status: 'failed' | 'cancelled';
+  reason: StatusReason;
+  error: ErrorInfo | null;
+}
+
+/** How an execution ends that did not run through. */
+export function endOf(error: unknown): End {
+  if (isCancellation(error)) return { status: 'cancelled', reason: 'cancelled_by_user', error: null };
+  const info = errorOf(error);
+  if (info.code === 'approval_denied') return { status: 'cancelled', reason: 'approval_denied', error: null };
+  if (info.code === 'approval_expired') return { status: 'failed', reason: 'approval_expired', error: info };
+  if (info.code === 'credit_insufficient') return { status: 'failed', reason: 'credit_insufficient', error: info };
+  return { status: 'failed', reason: 'step_failed', error: info };
+}

@@ -1,0 +1,3 @@
+/** The workflows this package offers to the engine. */
+export { agentExecution } from './agent-execution';
+export { sweep } from './sweep';

@@ -1,0 +1,96 @@
+/** The state of one execution inside its workflow: what conditions can see, what is still to be recorded, what was decided. */
+import { setCurrentDetails } from '@temporalio/workflow';
+import type { DecisionSignal, ExecutionInput, PlanStep, PureRecord, StepInput } from '../src/contracts/messages';
+import { scopeFrom } from '../src/domain/paths';
+
+const WAITING_DECISIONS_MAX = 100;
+
+export interface Run {
+  readonly input: ExecutionInput;
+  seq: number;
+  facts: Record<string, unknown>;
+  /** Steps the workflow worked out by itself since the last record was written. */
+  pure: PureRecord[];
+  decisions: Map<string, DecisionSignal>;
+  openGate: string | null;
+  /** The step under way, for the failure record. */
+  current: PlanStep | null;
+  /** The record has reached an end; nothing more is to be done. */
+  ended: boolean;
+  /** The record's status as last seen. */
+  status: string;
+  progress: string[];
+}
+
+export const newRun = (input: ExecutionInput): Run => ({
+  input,
+  seq: 0,
+  facts: { ...input.facts },
+  pure: [],
+  decisions: new Map(),
+  openGate: null,
+  current: null,
+  ended: false,
+  status: 'pending',
+  progress: [],
+});
+
+export const scopeOf = (run: Run): Record<string, unknown> => scopeFrom(run.facts);
+
+export const learn = (run: Run, facts: Record<string, unknown>): void => {
+  Object.assign(run.facts, facts);
+};
+
+/** The moment by the workflow's own clock, which is the same in every replay. */
+export const workflowNow = (): Date => new Date(Date.now());
+
+/** What an activity that records this step is told. */
+export const stepInput = (
+  run: Run,
+  step: PlanStep,
+  more: { next?: PlanStep | undefined; completes?: boolean } = {},
+): StepInput => ({
+  execution_id: run.input.execution_id,
+  org_id: run.input.org_id,
+  slot: step.slot,
+  seq: run.seq,
+  pure: run.pure,
+  asked: run.input.asked,
+  ...(more.next ? { next: more.next.slot } : {}),
+  completes: more.completes ?? false,
+});
+
+/** Notes a step that needs no activity; the next record that is written carries it along. */
+export function notePure(
+  run: Run,
+  step: PlanStep,
+  record: { status: 'completed' | 'skipped'; output: Record<string, unknown>; startedAt: Date },
+): void {
+  run.pure.push({
+    slot: step.slot,
+    status: record.status,
+    output: record.output,
+    started_at: record.startedAt.toISOString(),
+    completed_at: workflowNow().toISOString(),
+  });
+  learn(run, { [`steps.${step.id}.status`]: record.status });
+}
+
+/** A step that a rule left out, with everything inside it. */
+export function noteSkipped(run: Run, step: PlanStep, reason: string): void {
+  notePure(run, step, { status: 'skipped', output: { reason }, startedAt: workflowNow() });
+  for (const branch of step.branches ?? []) for (const inner of branch.steps) noteSkipped(run, inner, reason);
+  for (const inner of step.else ?? []) noteSkipped(run, inner, reason);
+}
+
+/** Keeps the first decision per gate. A sender that floods the workflow is ignored past a bound. */
+export function noteDecision(run: Run, signal: DecisionSignal): void {
+  if (run.decisions.size >= WAITING_DECISIONS_MAX || run.decisions.has(signal.approval_id)) return;
+  run.decisions.set(signal.approval_id, signal);
+}
+
+/** Live progress on the workflow's page in the Web UI. */
+export function showProgress(run: Run, line: string): void {
+  run.progress.push(line);
+  setCurrentDetails(run.progress.map((entry) => `- ${entry}`).join('\n'));
+}
