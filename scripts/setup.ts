@@ -1,12 +1,12 @@
-/** Prepares a production store: an org, its owner and a first API key. Runs inside the image; safe to run again. */
+/** Prepares a production store: an org, its owner and its API keys. Runs inside the image; safe to run again. */
 import { parseArgs } from 'node:util';
 import { readConfig } from '../src/config';
 import { MAIL_SCOPES, PRODUCT_SCOPES, TIERS, type Tier } from '../src/contracts/principal';
-import { hashKey, lastFour, mintKey, type KeyKind } from '../src/domain/api-key';
+import { hashKey, lastFour, maskedKey, mintKey, type KeyKind } from '../src/domain/api-key';
 import { newId } from '../src/domain/ids';
 import type { Store } from '../src/store/collection';
 import { openStore } from '../src/store/connect';
-import { insertKey } from '../src/store/keys';
+import { findKey, insertKey, listKeys, revokeKey } from '../src/store/keys';
 import { ensureTenant } from '../src/store/tenants';
 import { findUserByEmail, insertUser } from '../src/store/users';
 
@@ -19,7 +19,11 @@ const USAGE = `node dist/scripts/setup.js --org <id> [options]
   --owner <email>    a user with the role owner, made unless the address is known
   --key <text>       name of a new API key, which is printed once and never again
   --scopes <list>    its scopes, separated by commas: ${PRODUCT_SCOPES.join(', ')}
-                     or, for a mail key: ${MAIL_SCOPES.join(', ')}`;
+                     or, for a mail key: ${MAIL_SCOPES.join(', ')}
+  --list             show the org's keys that are not revoked
+  --revoke <id>      revoke the key with this id (key_…), at once and for good`;
+
+const LISTED_MAX = 200;
 
 const OPTIONS = {
   org: { type: 'string' },
@@ -29,7 +33,11 @@ const OPTIONS = {
   owner: { type: 'string' },
   key: { type: 'string' },
   scopes: { type: 'string', default: 'Agents,PSA' },
+  list: { type: 'boolean', default: false },
+  revoke: { type: 'string' },
 } as const;
+
+const SETUP = 'setup';
 
 /** Said to the operator without a stack. */
 class SetupError extends Error {}
@@ -77,56 +85,77 @@ async function addOwner(store: Store, orgId: string, email: string, now: Date): 
 }
 
 interface NewKey {
-  orgId: string;
   name: string;
   pepper: string;
   kind: KeyKind;
   scopes: string[];
 }
 
-async function addKey(store: Store, { orgId, name, pepper, kind, scopes }: NewKey, now: Date): Promise<string> {
-  const key = mintKey(kind);
+async function addKey(store: Store, orgId: string, { pepper, ...wanted }: NewKey, now: Date): Promise<string[]> {
+  const key = mintKey(wanted.kind);
+  const id = newId('key', now);
   await insertKey(store, {
-    _id: newId('key', now),
+    _id: id,
     orgId,
-    kind,
-    name,
+    ...wanted,
     hash: hashKey(pepper, key),
     last4: lastFour(key),
-    scopes,
     tier: null,
     expiresAt: null,
     createdAt: now,
-    createdBy: 'setup',
+    createdBy: SETUP,
     revokedAt: null,
     revokedBy: null,
     rotatedFrom: null,
     version: 1,
   });
-  return key;
+  return [`key ${id}, shown this once:`, key];
+}
+
+async function revoke(store: Store, orgId: string, id: string, now: Date): Promise<string> {
+  const key = await findKey(store, orgId, id);
+  if (!key) throw new SetupError(`${orgId} has no key ${id}`);
+  await revokeKey(store, key, { id: SETUP, at: now });
+  return `key ${id} ${key.name} revoked`;
+}
+
+async function shownKeys(store: Store, orgId: string, now: Date): Promise<string[]> {
+  const keys = await listKeys(store, { orgId, status: 'active', now, limit: LISTED_MAX });
+  return keys.map(
+    ({ _id: id, kind, last4, name, scopes }) => `key ${id} ${maskedKey(kind, last4)} ${name}: ${scopes.join(', ')}`,
+  );
+}
+
+type Values = ReturnType<typeof readValues>;
+const readValues = () => parseArgs({ options: OPTIONS }).values;
+
+/** Does what the options ask for, in an order in which each part can count on those before it. */
+async function apply(store: Store, values: Values, pepper: string): Promise<string[]> {
+  const org = readOrg(values);
+  const wanted = values.key === undefined ? null : { name: values.key, pepper, ...readScopes(values.scopes) };
+  const now = new Date();
+  await ensureTenant(store, {
+    ...org,
+    rateLimitPerMinute: null,
+    agentLimit: null,
+    creditAllocation: null,
+    createdAt: now,
+  });
+  const lines = [`org ${org._id}`];
+  if (values.owner) lines.push(await addOwner(store, org._id, values.owner, now));
+  if (values.revoke) lines.push(await revoke(store, org._id, values.revoke, now));
+  if (wanted) lines.push(...(await addKey(store, org._id, wanted, now)));
+  if (values.list) lines.push(...(await shownKeys(store, org._id, now)));
+  return lines;
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: OPTIONS });
-  const org = readOrg(values);
-  const wanted = values.key === undefined ? null : { name: values.key, ...readScopes(values.scopes) };
+  const values = readValues();
   const config = readConfig();
   const store = openStore(config.mongodbUri);
-  const now = new Date();
   try {
     await store.ensureIndexes();
-    await ensureTenant(store, {
-      ...org,
-      rateLimitPerMinute: null,
-      agentLimit: null,
-      creditAllocation: null,
-      createdAt: now,
-    });
-    console.log(`org ${org._id}`);
-    if (values.owner) console.log(await addOwner(store, org._id, values.owner, now));
-    if (!wanted) return;
-    console.log(await addKey(store, { ...wanted, orgId: org._id, pepper: config.secrets.keyPepper }, now));
-    console.error('The key is shown this once; store it now.');
+    for (const line of await apply(store, values, config.secrets.keyPepper)) console.log(line);
   } finally {
     await store.close();
   }

@@ -24,8 +24,8 @@ function sourceHash(): string {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** Bundles the workflows and answers the code. */
-export async function buildBundle(): Promise<string> {
+/** Bundles the workflows below `root` and answers the code. */
+export async function buildBundle(root: string = ROOT): Promise<string> {
   const quiet = {
     log: () => undefined,
     trace: () => undefined,
@@ -34,7 +34,7 @@ export async function buildBundle(): Promise<string> {
     warn: () => undefined,
     error: () => undefined,
   };
-  const { code } = await bundleWorkflowCode({ workflowsPath: join(ROOT, 'workflows'), logger: quiet });
+  const { code } = await bundleWorkflowCode({ workflowsPath: join(root, 'workflows'), logger: quiet });
   return code;
 }
 

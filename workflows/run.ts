@@ -73,7 +73,7 @@ export function notePure(
     started_at: record.startedAt.toISOString(),
     completed_at: workflowNow().toISOString(),
   });
-  learn(run, { [`steps.${step.id}.status`]: record.status });
+  learn(run, { [`steps.${step.id}.status`]: record.status, [`steps.${step.id}.output`]: record.output });
 }
 
 /** A step that a rule left out, with everything inside it. */

@@ -181,6 +181,7 @@ function pastRun(orgId: string, index: number, now: Date): ExecutionRecord {
     id: executionIdFor(id, `${orgId}:${event.id}`, 1),
     event,
     now: at,
+    orgName: 'Demo MSP',
     agent: { id, name: CRITICAL.name, version: 1, definition: CRITICAL },
   });
   const cost = creditsFor('quick', USAGE);

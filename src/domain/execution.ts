@@ -11,6 +11,7 @@ interface Opening {
   event: BusEvent;
   agent: Pick<Candidate, 'id' | 'name' | 'version' | 'definition'>;
   now: Date;
+  orgName: string;
   attemptNo?: number;
   retryOf?: { id: string; root: string };
 }
@@ -29,11 +30,12 @@ const emptySlot = (slot: { path: string; step: { id: string; type: string } }): 
 });
 
 /** The record as it is first written: pending, with one empty slot per step and the definition it will run by. */
-export function executionRecord({ id, event, agent, now, attemptNo, retryOf }: Opening): ExecutionRecord {
+export function executionRecord({ id, event, agent, now, orgName, attemptNo, retryOf }: Opening): ExecutionRecord {
   const { org_id: orgId, ...trigger } = event;
   return {
     _id: id,
     org_id: orgId,
+    org_name: orgName,
     agent_id: agent.id,
     agent_name: agent.name,
     agent_version: agent.version,

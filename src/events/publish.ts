@@ -83,7 +83,7 @@ interface Opening {
   event: BusEvent;
   agents: Pick<Candidate, 'id' | 'name' | 'version' | 'definition'>[];
   outcomes: EventOutcome[];
-  org?: OrgFacts;
+  org: OrgFacts;
 }
 
 async function openAll(context: Context, { event, agents, outcomes, org }: Opening): Promise<void> {
@@ -91,7 +91,7 @@ async function openAll(context: Context, { event, agents, outcomes, org }: Openi
     agents.map(async (agent) => {
       const id = outcomes.find((outcome) => outcome.agent_id === agent.id)?.execution_id;
       if (!id) return;
-      const record = executionRecord({ id, event, agent, now: context.clock.now() });
+      const record = executionRecord({ id, event, agent, now: context.clock.now(), orgName: org.name });
       if (await openExecution(context.store, record)) await startStored(context, record, org);
     }),
   );
@@ -146,6 +146,11 @@ export async function resumeEvent(context: Context, record: EventRecord): Promis
     }),
   );
   const agents = found.filter((agent) => agent !== null);
-  await openAll(context, { event: eventOf(record), agents, outcomes: record.outcomes });
+  await openAll(context, {
+    event: eventOf(record),
+    agents,
+    outcomes: record.outcomes,
+    org: await orgFacts(context, record.org_id),
+  });
   await markOpened(context.store, record);
 }

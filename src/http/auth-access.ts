@@ -11,21 +11,17 @@ interface MailAccess {
 
 /** The refusal, or null when the caller may go on. */
 export function authorise(principal: Principal, access: Access | MailAccess): Problem | null {
-  switch (access.kind) {
-    case 'public':
-      return null;
-    case 'session':
-      return principal.kind === 'session'
-        ? sessionRefusal(principal, access.permission)
-        : forbidden('This endpoint takes console sessions only, never a key.', ['session']);
-    case 'product':
-      if (principal.kind === 'session') return sessionRefusal(principal, access.permission);
-      if (principal.kind === 'key' && grantsAny(principal.scopes, access.scopes)) return null;
-      return forbidden(`This key needs ${oneOf(access.scopes)}.`, access.scopes);
-    default:
-      if (principal.kind === 'key' && access.scopes.every((scope) => grants(principal.scopes, scope))) return null;
-      return forbidden(`This key needs the scopes ${access.scopes.join(', ')}.`, access.scopes);
+  if (access.kind === 'public') return null;
+  if (access.kind === 'mail') {
+    const isGranted = principal.kind === 'key' && access.scopes.every((scope) => grants(principal.scopes, scope));
+    return isGranted ? null : forbidden(`This key needs the scopes ${access.scopes.join(', ')}.`, access.scopes);
   }
+  if (principal.kind === 'session') return sessionRefusal(principal, access.permission);
+  if (access.kind === 'session') {
+    return forbidden('This endpoint takes console sessions only, never a key.', ['session']);
+  }
+  const isGranted = principal.kind === 'key' && grantsAny(principal.scopes, access.scopes);
+  return isGranted ? null : forbidden(`This key needs ${oneOf(access.scopes)}.`, access.scopes);
 }
 
 const oneOf = (scopes: readonly string[]): string =>

@@ -7,7 +7,7 @@ import { newId } from '../domain/ids';
 import { matchesTag, weakTag } from '../domain/etag';
 import { answerFor, toProblem } from './problems';
 import type { Admission, Guard } from './guard';
-import { bodyValidator, textValidator, type Validator } from './validate';
+import { bodyValidator, depthFindings, textValidator, type Validator } from './validate';
 
 const BODY_BYTES_MAX = 256 * 1024;
 
@@ -51,35 +51,36 @@ function check(findings: Finding[], operation: Operation, where: 'query' | 'body
   throw problem(code, { message: `${text}${hint}`, findings });
 }
 
-/** Express parses `?a=1` into text; a copy without a prototype is validated and coerced in place. */
+const noParameters = (query: Record<string, unknown>): Finding[] =>
+  Object.keys(query).map((name) => ({
+    path: name,
+    code: 'unknown_field',
+    message: 'this endpoint takes no query parameters',
+  }));
+
+/** The body as sent. Depth first: a recursive schema must not follow nesting that nobody needs. */
+function readBody(route: Route, request: Request): unknown {
+  const body: unknown = request.body;
+  if (!route.body) return body;
+  if (body === undefined) {
+    throw problem(route.operation.invalidBody ?? 'validation_error', {
+      message: 'A JSON body is required; send it as application/json.',
+    });
+  }
+  check(depthFindings(body), route.operation, 'body');
+  check(route.body(body), route.operation, 'body');
+  return body;
+}
+
+/** Express parses `?a=1` into text; a copy is validated and coerced in place. */
 function readInput(route: Route, request: Request) {
   const query: Record<string, unknown> = { ...request.query };
   const params: Record<string, unknown> = { ...request.params };
   // A path id that no record can have is simply an id that does not exist.
   if (route.params && route.params(params).length > 0) throw problem(notFoundCode(route.operation));
   check(singleValued(query), route.operation, 'query');
-  if (route.query) check(named(route.query(query)), route.operation, 'query');
-  else
-    check(
-      named(
-        Object.keys(query).map((name) => ({
-          path: name,
-          code: 'unknown_field',
-          message: 'this endpoint takes no query parameters',
-        })),
-      ),
-      route.operation,
-      'query',
-    );
-  const body: unknown = request.body;
-  if (route.body) {
-    if (body === undefined)
-      throw problem(route.operation.invalidBody ?? 'validation_error', {
-        message: 'A JSON body is required; send it as application/json.',
-      });
-    check(route.body(body), route.operation, 'body');
-  }
-  return { query, params, body };
+  check(named(route.query ? route.query(query) : noParameters(query)), route.operation, 'query');
+  return { query, params, body: readBody(route, request) };
 }
 
 /** Query findings name the parameter, not a pointer. */

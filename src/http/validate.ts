@@ -150,3 +150,16 @@ export const textValidator = (schema: TSchema): Validator => {
   const { $id: _unused, ...anonymous } = schema;
   return validatorOf(coercing.compile(anonymous));
 };
+
+const DEPTH_MAX = 32;
+
+/** Refuses nesting that no contract needs, before a recursive schema follows it down. */
+export function depthFindings(body: unknown): Finding[] {
+  let level: unknown[] = [body];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > DEPTH_MAX)
+      return [{ path: '', code: 'too_deep', message: `the body is nested deeper than ${DEPTH_MAX} levels` }];
+    level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []));
+  }
+  return [];
+}

@@ -42,6 +42,8 @@ interface StoredEvent {
 export const ExecutionRecord = Type.Object({
   _id: Type.String(),
   org_id: Type.String(),
+  /** As it was at the start, for texts that name the org. */
+  org_name: Type.String(),
   agent_id: Type.String(),
   agent_name: Type.String(),
   agent_version: Type.Integer(),

@@ -100,18 +100,11 @@ export interface KeyList {
   limit: number;
 }
 
-function statusFilter(status: KeyStatus | undefined, now: Date): QueryFilter<KeyRecord> {
-  switch (status) {
-    case 'active':
-      return { revokedAt: null, $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] };
-    case 'expired':
-      return { revokedAt: null, expiresAt: { $ne: null, $lte: now } };
-    case 'revoked':
-      return { revokedAt: { $ne: null } };
-    default:
-      return {};
-  }
-}
+const STATUS_FILTERS: Record<KeyStatus, (now: Date) => QueryFilter<KeyRecord>> = {
+  active: (now) => ({ revokedAt: null, $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] }),
+  expired: (now) => ({ revokedAt: null, expiresAt: { $ne: null, $lte: now } }),
+  revoked: () => ({ revokedAt: { $ne: null } }),
+};
 
 /** Keys of the org, newest first. */
 export async function listKeys(store: Store, list: KeyList): Promise<KeyRecord[]> {
@@ -120,7 +113,7 @@ export async function listKeys(store: Store, list: KeyList): Promise<KeyRecord[]
     ...(list.kind ? { kind: list.kind } : {}),
     ...(list.scope ? { scopes: list.scope } : {}),
     ...(list.beforeId ? { _id: { $lt: list.beforeId } } : {}),
-    ...statusFilter(list.status, list.now),
+    ...(list.status ? STATUS_FILTERS[list.status](list.now) : {}),
   };
   return keys.in(store).find(filter).sort({ _id: -1 }).limit(list.limit).lean<KeyRecord[]>();
 }

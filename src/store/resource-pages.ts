@@ -64,10 +64,13 @@ const LEAST: Partial<Record<SortField['kind'], unknown>> = {
   datetime: new Date(-8_640_000_000_000_000),
 };
 
-/** The rows behind a value. The first bound lets the index seek; the plain `$or` form alone would read it from the start. */
+/**
+ * The rows behind a position: the bound lets the index seek, and of the rows at the very value those up to the position
+ * are left out. Saying the same with `$or` makes DocumentDB join two index scans and sort everything behind the position.
+ */
 function keyset(field: string, value: unknown, id: string, isRising: boolean): Clause[] {
-  const [past, from] = isRising ? ['$gt', '$gte'] : ['$lt', '$lte'];
-  return [{ [field]: { [from]: value } }, { $or: [{ [field]: { [past]: value } }, { _id: { [past]: id } }] }];
+  const [from, seen] = isRising ? ['$gte', '$lte'] : ['$lte', '$gte'];
+  return [{ [field]: { [from]: value } }, { $or: [{ [field]: { [isRising ? '$gt' : '$lt']: value } }, { _id: { [isRising ? '$gt' : '$lt']: id } }] }];
 }
 
 /**

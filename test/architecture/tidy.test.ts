@@ -96,7 +96,7 @@ const STRAYS: Stray[] = [
     why: 'package registries are chosen by the tools of the machine',
   },
   {
-    what: /\/work\/|\bDESIGN\.md|\b(aesthetics|perf|temporal|conventions|console|email)\.md\b|\b(agents|conventions|perf|temporal|email|console|aesthetics)(\.md)? §/,
+    what: /\/work\/(main|shared)|\bDESIGN\.md|(?<![-\w/])(aesthetics|perf|temporal|conventions|console|email)\.md\b|\b(agents|conventions|perf|temporal|email|console|aesthetics)(\.md)? §/,
     why: 'a reader of this repository has no such page',
   },
 ];

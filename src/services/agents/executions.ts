@@ -94,6 +94,7 @@ async function openRetry(context: Context, record: store.ExecutionRecord): Promi
     event,
     agent,
     now: context.clock.now(),
+    orgName: record.org_name,
     attemptNo,
     retryOf: { id: record._id, root: record.root_id },
   });

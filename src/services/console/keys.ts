@@ -21,6 +21,8 @@ type KeyHandlers = Pick<
 /** Keys of an org that are not revoked. */
 const KEYS_MAX = 100;
 const OVERLAP_SECONDS = 86_400;
+/** How often a change is tried again when another one came first. */
+const CHANGE_ATTEMPTS = 5;
 const UNUSED: UsageFigures = { totalRequests: 0, requests30d: 0, errorRate: null, lastUsedAt: null };
 
 const isoOrNull = (moment: Date | null): string | null => moment?.toISOString() ?? null;
@@ -63,6 +65,8 @@ function present(key: KeyRecord, { now, tier, usage = UNUSED }: View): ApiKey {
 
 /** The tag of the record; a read adds the usage it shows, which `If-Match` does not ask about. */
 const tagOf = (key: KeyRecord): string => recordTag(key._id, key.version);
+/** A reply that shows a key carries its tag as a bare header: one that can be cached would be stored. */
+const tagHeader = (key: KeyRecord) => ({ ETag: weakTag(tagOf(key)) });
 const readTagOf = (key: KeyRecord, shown: ApiKey): string =>
   `${tagOf(key)}.u${stateTag(shown.totalRequests, shown.lastUsedAt, shown.status)}`;
 const withoutUsage = (header: string): string => header.replace(/\.u[A-Za-z0-9_-]+(?="|$|,)/g, '');
@@ -130,11 +134,22 @@ async function issue(
   return { record, key };
 }
 
-/** Writes the change if the key is still what was read; a lost race is told, never overwritten. */
-async function change(context: Context, held: KeyRecord, fields: Parameters<typeof changeKey>[2]): Promise<KeyRecord> {
-  const changed = await changeKey(context.store, held, fields);
-  if (!changed) throw problem('version_conflict');
-  return changed;
+/** Writes a change over the version that was read; a lost race is told to whoever asked with `If-Match`, and tried again for others. */
+async function change(
+  context: Context,
+  held: KeyRecord,
+  fields: Parameters<typeof changeKey>[2],
+  headers: Headers,
+): Promise<KeyRecord> {
+  let current: KeyRecord | null = held;
+  for (let attempt = 0; attempt < CHANGE_ATTEMPTS && current; attempt += 1) {
+    requireMatch(headers, current);
+    requireNotRevoked(current);
+    const changed = await changeKey(context.store, current, fields);
+    if (changed) return changed;
+    current = await findKey(context.store, held.orgId, held._id);
+  }
+  throw problem('version_conflict');
 }
 
 /** Handlers of `/console/api/api-keys`. */
@@ -177,7 +192,7 @@ export const keyHandlers: KeyHandlers = {
     const { kind, name, scopes } = body;
     const draft: Draft = { kind, name, scopes, expiresAt: expiresAt ?? null, rotatedFrom: null, tier: null };
     const { record, key } = await issue(context, principal, draft);
-    return { status: 201, etag: tagOf(record), body: { ...(await presented(context, principal, record)), key } };
+    return { status: 201, headers: tagHeader(record), body: { ...(await presented(context, principal, record)), key } };
   },
 
   async getApiKey({ params, principal, context }) {
@@ -192,11 +207,12 @@ export const keyHandlers: KeyHandlers = {
     requireNotRevoked(held);
     if (body.scopes) requireGrantable(principal, { kind: held.kind, scopes: body.scopes });
     const expiresAt = requireFutureExpiry(body.expiresAt, context.clock.now());
-    const changed = await change(context, held, {
+    const fields = {
       ...(body.name === undefined ? {} : { name: body.name }),
       ...(body.scopes === undefined ? {} : { scopes: body.scopes }),
       ...(expiresAt === undefined ? {} : { expiresAt }),
-    });
+    };
+    const changed = await change(context, held, fields, headers);
     return { status: 200, etag: tagOf(changed), body: await presented(context, principal, changed) };
   },
 
@@ -218,7 +234,7 @@ export const keyHandlers: KeyHandlers = {
     const { record, key } = await issue(context, principal, successor);
     const overlapMs = (body.overlapSeconds ?? OVERLAP_SECONDS) * 1_000;
     await shorten(context, held, new Date(context.clock.now().getTime() + overlapMs));
-    return { status: 201, etag: tagOf(record), body: { ...(await presented(context, principal, record)), key } };
+    return { status: 201, headers: tagHeader(record), body: { ...(await presented(context, principal, record)), key } };
   },
 
   async revokeApiKey({ params, principal, context, headers }) {
@@ -233,12 +249,10 @@ export const keyHandlers: KeyHandlers = {
 const stillAhead = (expiresAt: Date | null, now: Date): Date | null =>
   expiresAt && expiresAt > now ? expiresAt : null;
 
-const SHORTEN_ATTEMPTS = 5;
-
 /** Ends the old key at `endsAt` at the latest, whatever else is being edited about it. */
 async function shorten(context: Context, held: KeyRecord, endsAt: Date): Promise<void> {
   let current: KeyRecord | null = held;
-  for (let attempt = 0; attempt < SHORTEN_ATTEMPTS && current && !current.revokedAt; attempt += 1) {
+  for (let attempt = 0; attempt < CHANGE_ATTEMPTS && current && !current.revokedAt; attempt += 1) {
     if (current.expiresAt && current.expiresAt <= endsAt) return;
     if (await changeKey(context.store, current, { expiresAt: endsAt })) return;
     current = await findKey(context.store, held.orgId, held._id);

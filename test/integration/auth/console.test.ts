@@ -10,7 +10,21 @@ import { consoleHandlers } from '../../../src/services/console';
 import type { Context } from '../../../src/context';
 import { changeUser } from '../../../src/store/users';
 import { request, type Answer } from '../../support/harness';
-import { movableClock, newKey, newTenant, newUser, openTestStore, readPsa, refusalOf, signIn, testConfig, testContext, withKey, type SignedIn, type TestStore } from './support';
+import {
+  movableClock,
+  newKey,
+  newTenant,
+  newUser,
+  openTestStore,
+  readPsa,
+  refusalOf,
+  signIn,
+  testConfig,
+  testContext,
+  withKey,
+  type SignedIn,
+  type TestStore,
+} from './support';
 
 const DAY_MS = 86_400_000;
 const PASSWORD = 'correct horse battery staple';
@@ -27,7 +41,10 @@ function serve(served: Context): Promise<{ server: Server; baseUrl: string; guar
   const app = express();
   const door = createGuard(served);
   app.use(opening);
-  app.use('/console', serviceRouter('console', [bind(consoleOperations, consoleHandlers)], { guard: door, context: served }));
+  app.use(
+    '/console',
+    serviceRouter('console', [bind(consoleOperations, consoleHandlers)], { guard: door, context: served }),
+  );
   const listening = createServer(app);
   return new Promise((resolve) => {
     listening.listen(0, '127.0.0.1', () => {
@@ -49,12 +66,17 @@ afterAll(async () => {
   await store.close();
 });
 
-const call = (method: string, path: string, more: { body?: unknown; headers?: Record<string, string> } = {}): Promise<Answer> =>
-  request(baseUrl, { method, path: `/console/api${path}`, ...more });
+const call = (
+  method: string,
+  path: string,
+  more: { body?: unknown; headers?: Record<string, string> } = {},
+): Promise<Answer> => request(baseUrl, { method, path: `/console/api${path}`, ...more });
 
 /** Calls with a session's cookie and CSRF token. */
-const as = (who: SignedIn) => (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
-  call(method, path, { body, headers: { cookie: who.cookie, 'x-csrf-token': who.csrfToken, ...headers } });
+const as =
+  (who: SignedIn) =>
+  (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
+    call(method, path, { body, headers: { cookie: who.cookie, 'x-csrf-token': who.csrfToken, ...headers } });
 
 const text = (value: unknown): string => String(value);
 const inDays = (days: number): string => new Date(clock.now().getTime() + days * DAY_MS).toISOString();
@@ -65,15 +87,24 @@ describe('POST, GET and DELETE /api/session', () => {
     const user = await newUser(store, orgId, { passwordHash, role: 'approver' });
     const opened = await call('POST', '/session', { body: { email: user.email.toUpperCase(), password: PASSWORD } });
     expect(opened.status).toBe(200);
-    expect(opened.body).toMatchObject({ user: { id: user._id, role: 'approver' }, org: { id: orgId, tier: 'enterprise' } });
+    expect(opened.body).toMatchObject({
+      user: { id: user._id, role: 'approver' },
+      org: { id: orgId, tier: 'enterprise' },
+    });
     const setCookie = opened.headers.get('set-cookie') ?? '';
     expect(setCookie).toMatch(/^session=[^;]+; Max-Age=900; Path=\/; HttpOnly; SameSite=Lax$/);
     const headers = { cookie: setCookie.split(';', 1)[0] ?? '' };
     const read = await call('GET', '/session', { headers });
     expect(read.body).toEqual(opened.body);
     expect((await call('DELETE', '/session', { headers })).body['code']).toBe('CSRF_FAILED');
-    const ended = await call('DELETE', '/session', { headers: { ...headers, 'x-csrf-token': text(opened.body['csrfToken']) } });
-    expect([ended.status, ended.text, ended.headers.get('set-cookie')]).toEqual([204, '', 'session=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax']);
+    const ended = await call('DELETE', '/session', {
+      headers: { ...headers, 'x-csrf-token': text(opened.body['csrfToken']) },
+    });
+    expect([ended.status, ended.text, ended.headers.get('set-cookie')]).toEqual([
+      204,
+      '',
+      'session=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax',
+    ]);
     expect((await call('GET', '/session', { headers })).status).toBe(401);
   });
 
@@ -89,7 +120,12 @@ describe('POST, GET and DELETE /api/session', () => {
     ];
     const answers = await Promise.all(attempts.map((body) => call('POST', '/session', { body })));
     for (const { status, body, headers } of answers) {
-      expect([status, body['code'], body['error'], body['details']]).toEqual([401, 'UNAUTHORIZED', 'E-mail or password is wrong.', {}]);
+      expect([status, body['code'], body['error'], body['details']]).toEqual([
+        401,
+        'UNAUTHORIZED',
+        'E-mail or password is wrong.',
+        {},
+      ]);
       expect(headers.get('set-cookie')).toBeNull();
     }
   });
@@ -115,7 +151,11 @@ describe('POST, GET and DELETE /api/session', () => {
   test('404: production has no password login, and its cookie is a __Host- cookie over https', async () => {
     const secret = 'x'.repeat(32);
     const config = testConfig({
-      SIGNALBOX_MODE: 'production', KEY_PEPPER: secret, SESSION_SECRET: secret, TOKEN_SECRET: secret, PUBLIC_URL: 'https://box.example',
+      SIGNALBOX_MODE: 'production',
+      KEY_PEPPER: secret,
+      SESSION_SECRET: secret,
+      TOKEN_SECRET: secret,
+      PUBLIC_URL: 'https://box.example',
     });
     const production = await serve(testContext(store, { config }));
     const body = { email: 'a@b.example', password: PASSWORD };
@@ -132,12 +172,25 @@ describe('/api/api-keys', () => {
   test('the life of a key: created, used, edited, rotated, revoked', async () => {
     const orgId = await newTenant(store);
     const owner = as(await signIn(context, orgId));
-    const created = await owner('POST', '/api-keys', { kind: 'platform', name: 'Sync', scopes: ['PSA'], expiresAt: inDays(30) });
+    const created = await owner('POST', '/api-keys', {
+      kind: 'platform',
+      name: 'Sync',
+      scopes: ['PSA'],
+      expiresAt: inDays(30),
+    });
     expect(created.status).toBe(201);
     const { key, id } = created.body as unknown as { key: string; id: string };
     expect(key).toMatch(/^plat_[0-9A-Za-z]{36}$/);
+    expect(created.headers.get('cache-control')).toBe('private, no-store');
+    expect(created.headers.get('etag')).toBe(`W/"${id}.1"`);
     expect(created.body).toMatchObject({
-      maskedKey: `plat_••••${key.slice(-4)}`, last4: key.slice(-4), status: 'active', tier: 'enterprise', totalRequests: 0, errorRate: null, version: 1,
+      maskedKey: `plat_••••${key.slice(-4)}`,
+      last4: key.slice(-4),
+      status: 'active',
+      tier: 'enterprise',
+      totalRequests: 0,
+      errorRate: null,
+      version: 1,
     });
     await guard.enter(withKey(key), readPsa);
 
@@ -159,7 +212,10 @@ describe('/api/api-keys', () => {
     const successor = text(rotated.body['id']);
     for (let time = 0; time < 2; time += 1) expect((await owner('DELETE', `/api-keys/${successor}`)).status).toBe(204);
     expect((await refusalOf(guard, withKey(text(rotated.body['key'])))).facts).toEqual({ reason: 'revoked' });
-    expect((await owner('GET', `/api-keys/${successor}`)).body).toMatchObject({ status: 'revoked', revokedBy: expect.stringMatching(/^usr_/) as string });
+    expect((await owner('GET', `/api-keys/${successor}`)).body).toMatchObject({
+      status: 'revoked',
+      revokedBy: expect.stringMatching(/^usr_/) as string,
+    });
     expect((await owner('PATCH', `/api-keys/${successor}`, { name: 'x' })).status).toBe(409);
     expect((await owner('POST', `/api-keys/${successor}/rotate`, {})).status).toBe(409);
   });
@@ -218,7 +274,11 @@ describe('/api/api-keys', () => {
     const foreign = await owner('GET', `/api-keys/${record._id}`);
     const missing = await owner('GET', '/api-keys/key_00000000000000000000000000');
     expect([foreign.status, foreign.body['error']]).toEqual([404, missing.body['error']]);
-    for (const [method, path, body] of [['PATCH', '', { name: 'x' }], ['DELETE', '', undefined], ['POST', '/rotate', {}]] as const) {
+    for (const [method, path, body] of [
+      ['PATCH', '', { name: 'x' }],
+      ['DELETE', '', undefined],
+      ['POST', '/rotate', {}],
+    ] as const) {
       expect((await owner(method, `/api-keys/${record._id}${path}`, body)).status).toBe(404);
     }
     await guard.enter(withKey((await newKey(context, record.orgId)).key), readPsa);
@@ -237,6 +297,21 @@ describe('/api/api-keys', () => {
     expect((await owner('PATCH', path, { name: 'two' }, { 'if-match': `W/"${record._id}.2"` })).status).toBe(200);
   });
 
+  test('edits at the same moment all take effect, unless they asked for a version', async () => {
+    const orgId = await newTenant(store);
+    const owner = as(await signIn(context, orgId));
+    const { record } = await newKey(context, orgId);
+    const path = `/api-keys/${record._id}`;
+    const edits = await Promise.all(
+      [{ name: 'new' }, { scopes: ['CRM'] }, { expiresAt: inDays(3) }].map((body) => owner('PATCH', path, body)),
+    );
+    expect(edits.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect((await owner('GET', path)).body).toMatchObject({ name: 'new', scopes: ['CRM'], version: 4 });
+    const headers = { 'if-match': `W/"${record._id}.4"` };
+    const asked = await Promise.all(['a', 'b', 'c'].map((name) => owner('PATCH', path, { name }, headers)));
+    expect(asked.map(({ status }) => status).sort()).toEqual([200, 412, 412]);
+  });
+
   test('409: an org has at most a hundred keys that are not revoked', async () => {
     const orgId = await newTenant(store);
     const owner = as(await signIn(context, orgId));
@@ -250,26 +325,48 @@ describe('/api/api-keys', () => {
     const owner = as(await signIn(context, orgId));
     const ids: string[] = [];
     for (let count = 0; count < 5; count += 1) {
-      const { body } = await owner('POST', '/api-keys', { kind: 'platform', name: `k${count}`, scopes: count < 2 ? ['CRM'] : ['PSA'] });
+      const { body } = await owner('POST', '/api-keys', {
+        kind: 'platform',
+        name: `k${count}`,
+        scopes: count < 2 ? ['CRM'] : ['PSA'],
+      });
       ids.unshift(text(body['id']));
+      clock.advance(1);
     }
     await owner('POST', '/api-keys', { kind: 'mail', name: 'm', scopes: ['send'] });
     await owner('DELETE', `/api-keys/${ids[0]}`);
     const seen: string[] = [];
     let token = '';
     do {
-      const { body } = await owner('GET', `/api-keys?kind=platform&limit=2${token ? `&continuationToken=${encodeURIComponent(token)}` : ''}`);
-      const page = body as unknown as { items: { id: string }[]; hasMore: boolean; continuationToken: string | null; limit: number };
+      const { body } = await owner(
+        'GET',
+        `/api-keys?kind=platform&limit=2${token ? `&continuationToken=${encodeURIComponent(token)}` : ''}`,
+      );
+      const page = body as unknown as {
+        items: { id: string }[];
+        hasMore: boolean;
+        continuationToken: string | null;
+        limit: number;
+      };
       expect([page.limit, page.hasMore]).toEqual([2, page.continuationToken !== null]);
       seen.push(...page.items.map((item) => item.id));
       token = page.continuationToken ?? '';
     } while (token);
     expect(seen).toEqual(ids);
-    const count = async (query: string) => ((await owner('GET', `/api-keys?${query}`)).body['items'] as unknown as unknown[]).length;
-    expect([await count('scope=CRM'), await count('status=revoked'), await count('kind=mail'), await count('status=active')]).toEqual([2, 1, 1, 5]);
+    const count = async (query: string) =>
+      ((await owner('GET', `/api-keys?${query}`)).body['items'] as unknown as unknown[]).length;
+    expect([
+      await count('scope=CRM'),
+      await count('status=revoked'),
+      await count('kind=mail'),
+      await count('status=active'),
+    ]).toEqual([2, 1, 1, 5]);
     expect((await owner('GET', '/api-keys?limit=500')).body['limit']).toBe(200);
     const { body: first } = await owner('GET', '/api-keys?limit=1');
-    const foreign = await owner('GET', `/api-keys?limit=1&kind=mail&continuationToken=${encodeURIComponent(text(first['continuationToken']))}`);
+    const foreign = await owner(
+      'GET',
+      `/api-keys?limit=1&kind=mail&continuationToken=${encodeURIComponent(text(first['continuationToken']))}`,
+    );
     expect([foreign.status, foreign.body['code']]).toEqual([400, 'INVALID_CONTINUATION_TOKEN']);
   });
 });

@@ -32,7 +32,11 @@ beforeAll(async () => {
 afterAll(() => store.close());
 
 const writePsa = testOperation({ kind: 'product', scopes: ['PSA'], permission: 'products:write' }, { method: 'POST' });
-const operateAgents = testOperation({ kind: 'product', scopes: ['Agents', 'Console'], permission: 'executions:operate' });
+const operateAgents = testOperation({
+  kind: 'product',
+  scopes: ['Agents', 'Console'],
+  permission: 'executions:operate',
+});
 const ownSession = testOperation({ kind: 'session', permission: 'session:own' }, { service: 'console' });
 
 describe('keys', () => {
@@ -41,10 +45,20 @@ describe('keys', () => {
     const guard = createGuard(context);
     const orgId = await newTenant(store, { tier: 'professional' });
     const { key, record } = await newKey(context, orgId, { scopes: ['PSA', 'CRM'] });
-    for (const headers of [{ authorization: `Bearer ${key}` }, { 'x-integration-key': key }, { authorization: `bearer ${key}`, 'x-integration-key': key }]) {
+    for (const headers of [
+      { authorization: `Bearer ${key}` },
+      { 'x-integration-key': key },
+      { authorization: `bearer ${key}`, 'x-integration-key': key },
+    ]) {
       const { principal } = await guard.enter(fakeRequest(headers), readPsa);
       expect(principal).toEqual({
-        kind: 'key', id: record._id, keyId: record._id, orgId, tier: 'professional', keyTier: 'professional', scopes: ['PSA', 'CRM'],
+        kind: 'key',
+        id: record._id,
+        keyId: record._id,
+        orgId,
+        tier: 'professional',
+        keyTier: 'professional',
+        scopes: ['PSA', 'CRM'],
       });
     }
   });
@@ -83,13 +97,18 @@ describe('keys', () => {
     const guard = createGuard(context);
     const orgId = await newTenant(store, { rateLimitPerMinute: 1 });
     const { key } = await newKey(context, orgId, { kind: 'mail', scopes: ['send'] });
-    const send = { ...testOperation({ kind: 'public' }, { service: 'mail' }), access: { kind: 'mail', scopes: ['send'] } as never };
+    const send = {
+      ...testOperation({ kind: 'public' }, { service: 'mail' }),
+      access: { kind: 'mail', scopes: ['send'] } as never,
+    };
     const batch = { ...send, access: { kind: 'mail', scopes: ['send', 'send-batch'] } as never };
     for (let count = 0; count < 3; count += 1) {
       const { headers } = await guard.enter(fakeRequest({ 'x-mail-key': key }), send);
       expect(headers['RateLimit-Policy']).toBe('"mail";q=600;w=60');
     }
-    expect((await refusalOf(guard, fakeRequest({ 'x-mail-key': key }), batch)).facts).toEqual({ required: ['send', 'send-batch'] });
+    expect((await refusalOf(guard, fakeRequest({ 'x-mail-key': key }), batch)).facts).toEqual({
+      required: ['send', 'send-batch'],
+    });
     expect((await refusalOf(guard, fakeRequest({ authorization: `Bearer ${key}` }), send)).code).toBe('unauthorized');
     const { key: platform } = await newKey(context, orgId);
     expect((await refusalOf(guard, fakeRequest({ 'x-mail-key': platform }), send)).code).toBe('unauthorized');
@@ -174,7 +193,7 @@ describe('a change is in force on every process when it has been answered', () =
     for (let round = 0; round < 100; round += 1) {
       const { key, record } = await newKey(context, orgId);
       const clients = guards.map(async (guard) => {
-        for (let hasTriedAfter = false; !hasTriedAfter; ) {
+        for (let hasTriedAfter = false; !hasTriedAfter;) {
           const answeredAt = endedAt.get(key);
           hasTriedAfter = answeredAt !== undefined;
           const admitted = await guard.enter(withKey(key), readPsa).then(
@@ -214,7 +233,8 @@ describe('a change is in force on every process when it has been answered', () =
       expect((await refusalOf(guard, asUser, operateAgents)).facts).toEqual({ required: ['executions:operate'] });
     }
     await changeUser(store, user, { disabledAt: new Date() });
-    for (const guard of guards) expect((await refusalOf(guard, asUser, ownSession)).facts).toEqual({ reason: 'revoked' });
+    for (const guard of guards)
+      expect((await refusalOf(guard, asUser, ownSession)).facts).toEqual({ reason: 'revoked' });
     await changeUser(store, user, { disabledAt: null });
     for (const guard of guards) await guard.enter(asUser, ownSession);
     await revokeSession(store, orgId, sessionId, new Date());
@@ -275,7 +295,10 @@ describe('sessions', () => {
     }
     await guard.enter(post({ 'x-csrf-token': csrfToken }), writePsa);
     await guard.enter(post({ 'x-csrf-token': csrfToken, origin, 'sec-fetch-site': 'same-origin' }), writePsa);
-    await guard.enter(post({ 'x-csrf-token': csrfToken, origin: 'http://localhost:3000', host: 'localhost:3000' }), writePsa);
+    await guard.enter(
+      post({ 'x-csrf-token': csrfToken, origin: 'http://localhost:3000', host: 'localhost:3000' }),
+      writePsa,
+    );
   });
 
   test('a cookie beside a key header is ignored, even when the key is wrong', async () => {
@@ -284,7 +307,10 @@ describe('sessions', () => {
     const orgId = await newTenant(store);
     const { cookie } = await signIn(context, orgId);
     const { key } = await newKey(context, orgId);
-    const { principal } = await guard.enter(fakeRequest({ cookie, authorization: `Bearer ${key}` }, { method: 'POST' }), writePsa);
+    const { principal } = await guard.enter(
+      fakeRequest({ cookie, authorization: `Bearer ${key}` }, { method: 'POST' }),
+      writePsa,
+    );
     expect(principal.kind).toBe('key');
     for (const headers of [{ authorization: 'Bearer nonsense' }, { 'x-integration-key': 'nonsense' }]) {
       expect((await refusalOf(guard, fakeRequest({ cookie, ...headers }))).status).toBe(401);

@@ -1,8 +1,26 @@
 /** Every way we know to forge, stretch or misuse a session token ends as 401. */
-import { createHmac, createPrivateKey, createPublicKey, generateKeyPairSync, hkdfSync, sign, type KeyObject } from 'node:crypto';
+import {
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  hkdfSync,
+  sign,
+  type KeyObject,
+} from 'node:crypto';
 import { createGuard, type CredentialGuard } from '../../../src/http/admission';
 import type { Context } from '../../../src/context';
-import { fakeRequest, newTenant, openTestStore, readPsa, refusalOf, signIn, testContext, type SignedIn, type TestStore } from './support';
+import {
+  fakeRequest,
+  newTenant,
+  openTestStore,
+  readPsa,
+  refusalOf,
+  signIn,
+  testContext,
+  type SignedIn,
+  type TestStore,
+} from './support';
 
 let store: TestStore;
 let context: Context;
@@ -28,8 +46,14 @@ const seconds = (offset = 0): number => Math.floor(Date.now() / 1_000) + offset;
 
 const goodHeader = { alg: 'EdDSA', typ: 'JWT' };
 const goodClaims = () => ({
-  iss: 'console', aud: ['console', 'products', 'agents'], typ: 'session', sub: signedIn.user._id, tid: orgId, sid: signedIn.sessionId,
-  iat: seconds(-10), exp: seconds(600),
+  iss: 'console',
+  aud: ['console', 'products', 'agents'],
+  typ: 'session',
+  sub: signedIn.user._id,
+  tid: orgId,
+  sid: signedIn.sessionId,
+  iat: seconds(-10),
+  exp: seconds(600),
 });
 
 function ed25519(header: object, claims: object, key: KeyObject = privateKey): string {
@@ -61,7 +85,8 @@ const forgeries: Record<string, () => string> = {
     const pair = own();
     return ed25519({ ...goodHeader, jwk: pair.publicKey.export({ format: 'jwk' }) }, goodClaims(), pair.privateKey);
   },
-  'a key elsewhere (jku)': () => ed25519({ ...goodHeader, jku: 'https://evil.example/jwks' }, goodClaims(), own().privateKey),
+  'a key elsewhere (jku)': () =>
+    ed25519({ ...goodHeader, jku: 'https://evil.example/jwks' }, goodClaims(), own().privateKey),
   'a key id with a path (kid)': () => ed25519({ ...goodHeader, kid: '../../dev/null' }, goodClaims(), own().privateKey),
   'an unknown critical header': () => ed25519({ ...goodHeader, crit: ['b64'], b64: false }, goodClaims()),
   'another audience': () => ed25519(goodHeader, { ...goodClaims(), aud: 'portal' }),

@@ -9,14 +9,28 @@ import { verifyPassword } from '../../../src/domain/password';
 import { createGuard } from '../../../src/http/admission';
 import { findKeyByHash, revokeKey } from '../../../src/store/keys';
 import { findUserByEmail } from '../../../src/store/users';
-import { fakeRequest, openTestStore, readPsa, refusalOf, testConfig, testContext, testOperation, withKey, type TestStore } from './support';
+import {
+  fakeRequest,
+  openTestStore,
+  readPsa,
+  refusalOf,
+  testConfig,
+  testContext,
+  testOperation,
+  withKey,
+  type TestStore,
+} from './support';
 
 let store: TestStore;
 let folder: string;
 let first: SeedResult;
 
 const seed = () =>
-  seedDemo({ mongodbUri: store.uri, env: { SIGNALBOX_MODE: 'development' }, keysFile: join(folder, 'kept', 'keys.json') });
+  seedDemo({
+    mongodbUri: store.uri,
+    env: { SIGNALBOX_MODE: 'development' },
+    keysFile: join(folder, 'kept', 'keys.json'),
+  });
 
 beforeAll(async () => {
   store = await openTestStore();
@@ -30,17 +44,25 @@ afterAll(async () => {
 
 test('every key does what its name says', async () => {
   const guard = createGuard(testContext(store));
-  const agents = testOperation({ kind: 'product', scopes: ['Agents'], permission: 'agents:read' }, { service: 'agents' });
+  const agents = testOperation(
+    { kind: 'product', scopes: ['Agents'], permission: 'agents:read' },
+    { service: 'agents' },
+  );
   await guard.enter(withKey(first.keys.plat_all), readPsa);
   await guard.enter(withKey(first.keys.plat_all), agents);
   const second = await guard.enter(withKey(first.keys.second_org_plat_all), readPsa);
   expect([second.principal.orgId, second.headers['X-RateLimit-Limit']]).toEqual([first.second_org_id, '100']);
   expect((await refusalOf(guard, withKey(first.keys.plat_no_scopes))).code).toBe('forbidden');
   expect((await refusalOf(guard, withKey(first.keys.mail_admin))).code).toBe('unauthorized');
-  const mail = (scope: string) => ({ ...testOperation({ kind: 'public' }, { service: 'mail' }), access: { kind: 'mail', scopes: [scope] } as never });
+  const mail = (scope: string) => ({
+    ...testOperation({ kind: 'public' }, { service: 'mail' }),
+    access: { kind: 'mail', scopes: [scope] } as never,
+  });
   await guard.enter(fakeRequest({ 'x-mail-key': first.keys.mail_admin }), mail('read-logs'));
   await guard.enter(fakeRequest({ 'x-mail-key': first.keys.mail_send }), mail('send-batch'));
-  expect((await refusalOf(guard, fakeRequest({ 'x-mail-key': first.keys.mail_send }), mail('read-logs'))).code).toBe('forbidden');
+  expect((await refusalOf(guard, fakeRequest({ 'x-mail-key': first.keys.mail_send }), mail('read-logs'))).code).toBe(
+    'forbidden',
+  );
 });
 
 test('every user can sign in with the password that was answered', async () => {
@@ -52,7 +74,8 @@ test('every user can sign in with the password that was answered', async () => {
 });
 
 test('a second run answers the same and adds nothing', async () => {
-  const counts = async () => Promise.all(['api_keys', 'users', 'tenants'].map((name) => store.connection.collection(name).countDocuments()));
+  const counts = async () =>
+    Promise.all(['api_keys', 'users', 'tenants'].map((name) => store.connection.collection(name).countDocuments()));
   const before = await counts();
   expect(await seed()).toEqual(first);
   expect(await counts()).toEqual(before);
@@ -60,7 +83,9 @@ test('a second run answers the same and adds nothing', async () => {
 
 test('the file is for its owner alone, and the store holds no key', async () => {
   expect(statSync(join(folder, 'kept', 'keys.json')).mode & 0o777).toBe(0o600);
-  const stored = await Promise.all((await store.connection.listCollections()).map(({ name }) => store.connection.collection(name).find().toArray()));
+  const stored = await Promise.all(
+    (await store.connection.listCollections()).map(({ name }) => store.connection.collection(name).find().toArray()),
+  );
   const everything = JSON.stringify(stored);
   for (const key of Object.values(first.keys)) expect(everything).not.toContain(key);
   for (const { password } of first.users) expect(everything).not.toContain(password);
@@ -68,7 +93,10 @@ test('the file is for its owner alone, and the store holds no key', async () => 
 
 test('an emptied store gets the same keys back, and a revoked key a successor', async () => {
   const other = await openTestStore();
-  const known = { keys: first.keys, passwords: Object.fromEntries(first.users.map(({ email, password }) => [email, password])) };
+  const known = {
+    keys: first.keys,
+    passwords: Object.fromEntries(first.users.map(({ email, password }) => [email, password])),
+  };
   const config = testConfig();
   expect((await seedIdentity(other, config, known)).keys).toEqual(first.keys);
   const record = await findKeyByHash(other, hashKey(config.secrets.keyPepper, first.keys.plat_all));

@@ -174,7 +174,14 @@ export async function signIn(
   const createdAt = context.clock.now();
   const sessionId = newId('ses');
   const endsAt = new Date(createdAt.getTime() + SESSION_LIFETIME_MS);
-  await insertSession(store, { _id: sessionId, orgId, userId: user._id, createdAt, expiresAt: endsAt, revokedAt: null });
+  await insertSession(store, {
+    _id: sessionId,
+    orgId,
+    userId: user._id,
+    createdAt,
+    expiresAt: endsAt,
+    revokedAt: null,
+  });
   const tokens = sessionTokens(context.config);
   const cookie = await tokens.cookieFor({ userId: user._id, orgId, sessionId, endsAt }, createdAt);
   return { user, sessionId, cookie: cookie.split(';', 1)[0] ?? '', csrfToken: tokens.csrfTokenFor(sessionId) };
@@ -192,8 +199,10 @@ export const fakeRequest = (
 });
 
 /** A request with a bearer key. */
-export const withKey = (key: string, more: Parameters<typeof fakeRequest>[1] & { headers?: Record<string, string> } = {}) =>
-  fakeRequest({ authorization: `Bearer ${key}`, ...more.headers }, more);
+export const withKey = (
+  key: string,
+  more: Parameters<typeof fakeRequest>[1] & { headers?: Record<string, string> } = {},
+) => fakeRequest({ authorization: `Bearer ${key}`, ...more.headers }, more);
 
 /** An operation with nothing but its access. */
 export const testOperation = (
@@ -216,7 +225,11 @@ export const testOperation = (
 export const readPsa = testOperation({ kind: 'product', scopes: ['PSA'], permission: 'products:read' });
 
 /** The refusal of a request; fails when it was let in. */
-export async function refusalOf(guard: CredentialGuard, request: Caller, called: Operation = readPsa): Promise<Problem> {
+export async function refusalOf(
+  guard: CredentialGuard,
+  request: Caller,
+  called: Operation = readPsa,
+): Promise<Problem> {
   const outcome = await guard.enter(request, called).then(
     () => new Error('the request was admitted'),
     (error: unknown) => error,

@@ -170,6 +170,7 @@ describe('204', () => {
   test('a deleted record is gone from every read, and its external reference is free again', async () => {
     const externalRefs = [{ system: 'halo', id: '77' }];
     const id = await ticket({ externalRefs });
+    expect((await desk.call('GET', '/psa/api/tickets?externalRefs=halo:77')).body['items']).toMatchObject([{ id }]);
     expect(await desk.call('DELETE', `/psa/api/tickets/${id}`)).toMatchObject({ status: 204, body: {} });
     for (const [method, body] of [['GET'], ['DELETE'], ['PATCH', { priority: 'low' }]] as const) {
       expect(await desk.call(method, `/psa/api/tickets/${id}`, { body })).toMatchObject({

@@ -1,0 +1,63 @@
+/** Recorded histories must replay with today's workflow code: executions wait at gates for days while code changes. */
+import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
+import { Worker } from '@temporalio/worker';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { buildBundle } from '../../../worker/bundle';
+import { installRuntime } from '../../../worker/run';
+import { createLog } from '../../../src/log';
+import { SCENARIOS } from '../../support/scenarios';
+
+const ROOT = resolve(__dirname, '../../..');
+const FOLDER = join(ROOT, 'test/workflow/histories');
+const NAMES = readdirSync(FOLDER).map((file) => file.replace(/\.json$/, ''));
+const historyOf = (name: string) => historyFromJSON(JSON.parse(readFileSync(join(FOLDER, `${name}.json`), 'utf8')));
+
+async function replay(code: string, name: string): Promise<Error | undefined> {
+  try {
+    await Worker.runReplayHistory({ workflowBundle: { code } }, historyOf(name));
+    return undefined;
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+/** Bundles a copy of the workflows with one edit. */
+async function bundleWith(edit: { file: string; from: string; to: string }): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-reorder-'));
+  for (const part of ['workflows', 'src/domain', 'src/contracts'])
+    cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  const path = join(folder, edit.file);
+  const source = readFileSync(path, 'utf8');
+  if (!source.includes(edit.from)) throw new Error(`${edit.file} no longer holds the text that the test edits`);
+  writeFileSync(path, source.replace(edit.from, edit.to));
+  const bundle = await buildBundle(folder);
+  rmSync(folder, { recursive: true });
+  return bundle;
+}
+
+let code: string;
+beforeAll(async () => {
+  installRuntime(createLog('silent'));
+  code = await buildBundle();
+}, 60_000);
+
+test('there is a history of every scenario', () => {
+  expect([...NAMES].sort()).toEqual(SCENARIOS.map((scenario) => scenario.name).sort());
+});
+
+test.each(NAMES)('%s replays', async (name) => {
+  expect(await replay(code, name)).toBeUndefined();
+});
+
+test('a deliberate reorder of the workflow makes the histories fail', async () => {
+  const reordered = await bundleWith({
+    file: 'workflows/agent-execution.ts',
+    from: 'await begin(run);\n    if (!run.ended) await runSteps(run, input.steps, { final: true });',
+    to: 'await runSteps(run, input.steps, { final: true });\n    await begin(run);',
+  });
+  const errors = await Promise.all(NAMES.map((name) => replay(reordered, name)));
+  expect(errors.filter((error) => error === undefined)).toEqual([]);
+}, 60_000);
