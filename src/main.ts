@@ -40,6 +40,8 @@ async function main(): Promise<void> {
   });
   const server = createServer({ headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS }, app);
   const address = await listen(server, context.config.port, context.config.host);
+  // Connects while the indexes are made; a failure is what /readyz reports.
+  void context.engine.isReachable();
   await ensureIndexes(context);
   indexed = true;
   const relay = startRelay(context);

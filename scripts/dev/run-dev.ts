@@ -62,7 +62,6 @@ export async function runDev({ root, scripts }: Project): Promise<void> {
     print(unknown.includes('--help') ? USAGE : `unknown: ${unknown.join(' ')}\n\n${USAGE}`);
     process.exit(unknown.includes('--help') ? 0 : 2);
   }
-  print('Signalbox, development mode');
   const isVerbose = flags.has('--verbose');
   const session = new Session({ root, scripts, env: process.env, isVerbose, isReset: flags.has('--reset'), print });
   stopOnSignals(session);

@@ -17,7 +17,15 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { withLock } from './lock';
 import { choosePort, releasePort } from './ports';
-import { type Cluster, clearCrash, clusterFolder, initializeCluster, postgresOwner, runStatements } from './postgres';
+import {
+  type Cluster,
+  clearCrash,
+  clusterFolder,
+  clusterProcesses,
+  initializeCluster,
+  postgresOwner,
+  runStatements,
+} from './postgres';
 import { run, systemTool } from './run';
 import type { Setup } from './setup';
 
@@ -88,7 +96,7 @@ export async function openCluster(setup: Setup, root: string): Promise<Cluster> 
   removeOrphans(root);
   const recorded = recordedCluster(setup.dataDir);
   if (recorded && existsSync(join(recorded, 'PG_VERSION')) && dirname(recorded) === join(root, FOLDER)) {
-    return { root, inner: join(FOLDER, basename(recorded)) };
+    return clusterAt(root, recorded);
   }
   const inner = join(FOLDER, randomUUID().slice(0, 13));
   const folder = join(root, inner);
@@ -101,16 +109,23 @@ export async function openCluster(setup: Setup, root: string): Promise<Cluster> 
   return { root, inner };
 }
 
-/** Removes clusters whose data folder was deleted by hand or names another cluster by now. */
+/**
+ * Removes clusters whose data folder was deleted by hand or names another cluster by now. A folder that is gone
+ * together with all around it may be on a disk that is not attached at the moment: its cluster stays.
+ */
 function removeOrphans(root: string): void {
   const folder = join(root, FOLDER);
   for (const name of readdirSync(folder).filter((entry) => entry.endsWith('.owner.json'))) {
     const cluster = join(folder, name.replace('.owner.json', ''));
     const owner = readField(join(folder, name), 'dataDir');
     const age = Date.now() - (statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
-    if (age > ORPHAN_MS_MIN && owner && recordedCluster(owner) !== cluster) removeFiles(cluster);
+    if (!owner || age < ORPHAN_MS_MIN || !existsSync(dirname(dirname(owner)))) continue;
+    if (recordedCluster(owner) !== cluster && clusterProcesses(clusterAt(root, cluster)).length === 0)
+      removeFiles(cluster);
   }
 }
+
+const clusterAt = (root: string, path: string): Cluster => ({ root, inner: join(FOLDER, basename(path)) });
 
 function removeFiles(cluster: string): void {
   for (const path of [cluster, `${cluster}.draft`, `${cluster}.owner.json`])
@@ -123,6 +138,6 @@ export async function removeCluster(dataDir: string): Promise<void> {
   if (!recorded) return;
   // The path comes from a file anybody may have edited: only a folder of ours is ever removed.
   if (!/^[0-9a-f-]{13}$/.test(basename(recorded)) || basename(dirname(recorded)) !== basename(FOLDER)) return;
-  await clearCrash({ root: dirname(dirname(recorded)), inner: join(FOLDER, basename(recorded)) });
+  await clearCrash(clusterAt(dirname(dirname(recorded)), recorded));
   removeFiles(recorded);
 }

@@ -28,10 +28,11 @@ const stampPath = (directory: string): string => join(directory, 'stamp.json');
 
 const partFolder = (cacheDir: string, part: Part): string => join(cacheDir, part.name);
 
-const METHODS = ['download', 'build'] as const;
+/** How a part is made, and what is printed while it is. */
+const METHODS = { download: 'downloading', build: 'building', install: 'installing' } as const;
 
 /** Ways of making a part leave different half-finished work behind, so each has a draft folder of its own. */
-type Method = (typeof METHODS)[number];
+type Method = keyof typeof METHODS;
 
 const draftFolder = (cacheDir: string, part: Part, method: Method): string =>
   join(cacheDir, `${part.name}.${method}.draft`);
@@ -63,23 +64,24 @@ function finish({ part, method, origin }: Recipe, cacheDir: string): Installed {
   writeFileSync(stampPath(draft), `${JSON.stringify(stamp, null, 2)}\n`);
   rmSync(directory, { recursive: true, force: true });
   renameSync(draft, directory);
-  for (const other of METHODS) rmSync(draftFolder(cacheDir, part, other), { recursive: true, force: true });
+  for (const other of Object.keys(METHODS) as Method[])
+    rmSync(draftFolder(cacheDir, part, other), { recursive: true, force: true });
   return { directory, stamp };
 }
 
 /** The part from the cache, or made now under the part's lock. */
 export async function ensurePart(setup: Setup, recipe: Recipe): Promise<Installed> {
   const { cacheDir, progress } = setup;
-  const { part, origin } = recipe;
+  const { part, method } = recipe;
   mkdirSync(cacheDir, { recursive: true });
-  return progress.track(`${part.name}: ${origin}`, (report) =>
+  return progress.track(`${METHODS[method]} ${part.name}`, (report) =>
     withLock(
       join(cacheDir, `${part.name}.lock`),
       (pid) => report(`waiting for process ${pid}, which is doing it`),
       async () => {
         const ready = readPart(cacheDir, part);
         if (ready) return ready;
-        const draft = draftFolder(cacheDir, part, recipe.method);
+        const draft = draftFolder(cacheDir, part, method);
         mkdirSync(draft, { recursive: true });
         await recipe.install(draft, report);
         return finish(recipe, cacheDir);

@@ -49,7 +49,7 @@ export async function installStoreParts(setup: Setup): Promise<StoreParts> {
   const [root, ferretdb] = await Promise.all([
     ensurePart(setup, {
       part: ROOT,
-      method: 'build',
+      method: 'install',
       origin: 'installed from the Debian package registry',
       install: (draft, report) => installRoot(setup, draft, report),
     }),
@@ -73,7 +73,8 @@ async function installRoot(setup: Setup, draft: string, report: Report): Promise
   const args = ['--variant=minbase', `--include=${PACKAGE}`, `--cache-dir=${packages}`, SUITE, root];
   await run({ file: debootstrap, args, env: systemEnvironment(setup) }, (line) => report(line.replace(/^I: /, '')));
   rmSync(packages, { recursive: true, force: true });
-  rmSync(join(root, 'var/cache/apt'), { recursive: true, force: true });
+  for (const unused of ['var/cache/apt', 'var/lib/apt/lists'])
+    rmSync(join(root, unused), { recursive: true, force: true });
 }
 
 const systemEnvironment = ({ env }: Setup) => ({

@@ -6,7 +6,6 @@ export const MODEL_TIERS = ['quick', 'standard', 'premium', 'expert'] as const;
 export type ModelTier = (typeof MODEL_TIERS)[number];
 
 export const CHANNELS = ['email', 'sms', 'slack', 'teams', 'webhook'] as const;
-export type Channel = (typeof CHANNELS)[number];
 
 export const StepId = Type.String({
   pattern: '^[a-z][a-z0-9_-]{0,63}$',

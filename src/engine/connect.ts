@@ -3,7 +3,8 @@ import { Client, Connection } from '@temporalio/client';
 import type { Config } from '../config';
 
 const CHANNEL_READY = 2;
-const PROBE_TIMEOUT_MS = 1_000;
+const PROBE_TIMEOUT_MS = 2_500;
+const REFUSAL_REMEMBERED_MS = 500;
 
 export interface Engine {
   readonly client: Client;
@@ -18,34 +19,53 @@ export interface Engine {
 /** Shows whether the channel is up without making a call; the connection itself keeps its channel to itself. */
 class ObservedConnection extends Connection {
   isUp(): boolean {
-    return this.client.getChannel().getConnectivityState(true) === CHANNEL_READY;
+    return this.client.getChannel().getConnectivityState(true).valueOf() === CHANNEL_READY;
   }
+}
+
+/** Asks the engine once; a refusal is remembered for a moment, so that an outage costs callers one wait and not each. */
+function createProbe(connection: ObservedConnection): () => Promise<boolean> {
+  let underWay: Promise<boolean> | null = null;
+  let refusedAt = -Infinity;
+  const ask = async (): Promise<boolean> => {
+    try {
+      await connection.withDeadline(Date.now() + PROBE_TIMEOUT_MS, async () => {
+        await connection.ensureConnected();
+        await connection.workflowService.getSystemInfo({});
+      });
+      return true;
+    } catch {
+      refusedAt = performance.now();
+      return false;
+    } finally {
+      underWay = null;
+    }
+  };
+  return () => {
+    if (performance.now() - refusedAt < REFUSAL_REMEMBERED_MS) return Promise.resolve(false);
+    underWay ??= ask();
+    return underWay;
+  };
 }
 
 /** Connects lazily: an engine that is away fails each call and heals without a restart. */
 export function connectEngine(config: Config['temporal']): Engine {
   const connection = ObservedConnection.lazy({ address: config.address, connectTimeout: '2s' }) as ObservedConnection;
   const client = new Client({ connection, namespace: config.namespace });
+  const probe = createProbe(connection);
+  const isUp = (): boolean => {
+    try {
+      return connection.isUp();
+    } catch {
+      // The lazy connection has no channel before its first use.
+      return false;
+    }
+  };
   return {
     client,
     taskQueue: config.taskQueue,
     within: (milliseconds, call) => connection.withDeadline(Date.now() + milliseconds, call),
-    async isReachable() {
-      try {
-        if (connection.isUp()) return true;
-      } catch {
-        // The lazy connection has no channel before its first use.
-      }
-      try {
-        await connection.withDeadline(Date.now() + PROBE_TIMEOUT_MS, async () => {
-          await connection.ensureConnected();
-          await connection.workflowService.getSystemInfo({});
-        });
-        return true;
-      } catch {
-        return false;
-      }
-    },
+    isReachable: async () => isUp() || (await probe()),
     close: () => connection.close(),
   };
 }

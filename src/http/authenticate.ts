@@ -1,4 +1,4 @@
-/** Credentials → principals. What the store said is kept until the tenant's epoch moves (conventions §4.4). */
+/** Credentials → principals. What the store said is kept until the tenant's epoch moves. */
 import { createHash } from 'node:crypto';
 import type { Context } from '../context';
 import { problem, type Problem } from '../contracts/problem';
@@ -110,7 +110,7 @@ export function createAuthenticator(context: Context): Authenticator {
     const orgId = await subject.locate();
     if (orgId === null) return null;
     // The epoch is read before the record: a change in between then shows as a moved epoch.
-    const { epoch } = await readGuard(store, orgId);
+    const { epoch } = await readGuard(store, orgId, { nowMs: clock.now().getTime() });
     return loadUnder(subject, epoch);
   }
 

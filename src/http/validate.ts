@@ -159,7 +159,7 @@ export function depthFindings(body: unknown): Finding[] {
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth > DEPTH_MAX)
       return [{ path: '', code: 'too_deep', message: `the body is nested deeper than ${DEPTH_MAX} levels` }];
-    level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []));
+    level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value as Record<string, unknown>) : []));
   }
   return [];
 }

@@ -160,15 +160,3 @@ export const dropTombstone = async (store: Store, account: string, id: string): 
     $unset: { [`open.${id}`]: '' },
   });
 };
-
-/** Sets the month's allocation and moves what is available by the difference. */
-export async function changeAllocation(store: Store, orgId: string, month: string, allocation: number): Promise<void> {
-  const account = await readMonth(store, orgId, month);
-  if (!account) return;
-  await credits
-    .in(store)
-    .updateOne(
-      { _id: account._id, allocation: account.allocation },
-      { $set: { allocation }, $inc: { available: allocation - account.allocation } },
-    );
-}

@@ -28,8 +28,6 @@ export const events = collection('events', EventRecord, [
 /** Event ids come from outside, so the record's key is a hash that keeps orgs apart. */
 const keyOf = (orgId: string, eventId: string): string => derivedId('evl', orgId, eventId);
 
-export const eventKey = keyOf;
-
 /** Records an event; answers the stored record and whether it was there before. */
 export async function recordEvent(
   store: Store,

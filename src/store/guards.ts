@@ -206,11 +206,11 @@ export async function takeFromGuard(
 export async function readGuard(
   store: Store,
   orgId: string,
-  options: { keyId?: string | undefined; nowMs?: number | null } = {},
+  options: { keyId?: string | undefined; nowMs: number },
 ): Promise<Reading> {
   for (let attempt = 1; attempt <= TAKE_ATTEMPTS; attempt += 1) {
     const record = await guards.in(store).findById(orgId, projectionFor(options.keyId)).lean<GuardRecord>();
-    if (record) return asOfNow(readingOf(record, options.keyId), orgId, options.nowMs ?? Date.now());
+    if (record) return asOfNow(readingOf(record, options.keyId), orgId, options.nowMs);
     await ensureGuard(store, orgId);
   }
   throw new Error(`The guard document of ${orgId} cannot be created`);

@@ -70,7 +70,7 @@ const LEAST: Partial<Record<SortField['kind'], unknown>> = {
  */
 function keyset(field: string, value: unknown, id: string, isRising: boolean): Clause[] {
   const [from, seen] = isRising ? ['$gte', '$lte'] : ['$lte', '$gte'];
-  return [{ [field]: { [from]: value } }, { $or: [{ [field]: { [isRising ? '$gt' : '$lt']: value } }, { _id: { [isRising ? '$gt' : '$lt']: id } }] }];
+  return [{ [field]: { [from]: value } }, { $nor: [{ [field]: value, _id: { [seen]: id } }] }];
 }
 
 /**

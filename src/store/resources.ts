@@ -5,7 +5,7 @@ import type { AnyRecord, Labels, Resource } from '../resources/resource';
 import { isDuplicate, type Store } from './collection';
 import { documentsOf, refKeysOf, storedValue, toDocument, toRecord, type ResourceDocument } from './resource-documents';
 
-export { listResources, type PageRequest, type ResourceFilter } from './resource-pages';
+export { listResources, type ResourceFilter } from './resource-pages';
 export { nextNumber } from './resource-counters';
 
 /** A resource inside a tenant: no function of this module reaches beyond it. */

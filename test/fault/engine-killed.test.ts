@@ -1,4 +1,13 @@
-import { activeAgent, definitionWith, GATE, mailTo, openGateOf, run, VARIABLES } from '../support/agents';
+import {
+  activeAgent,
+  definitionWith,
+  GATE,
+  mailTo,
+  onTicketCreated,
+  openGateOf,
+  run,
+  VARIABLES,
+} from '../support/agents';
 import { joinStack, list, text, waitFor, waitForExecution, type Harness } from '../support/harness';
 import { mailbox } from '../support/mailbox';
 import { startStack, type Stack } from '../support/stack';
@@ -21,10 +30,7 @@ const isReady = async (): Promise<boolean> => (await fetch(`${stack.baseUrl}/rea
 test('away at rest: starts answer 503 with Retry-After, reads work, tickets and decisions are taken and run after it returns', async () => {
   const org = await harness.newOrg();
   await activeAgent(org, definitionWith([GATE, mailTo('a@example.com')]));
-  await activeAgent(org, {
-    ...definitionWith([VARIABLES]),
-    trigger: { type: 'bus_event', event_type: 'ticket.created', source_product: 'psa', filters: [] },
-  });
+  await activeAgent(org, onTicketCreated());
   const waiting = await run(org);
   const gate = text((await openGateOf(org, waiting))['id']);
 

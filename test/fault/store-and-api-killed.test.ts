@@ -1,4 +1,13 @@
-import { activeAgent, definitionWith, GATE, mailTo, openGateOf, run, VARIABLES } from '../support/agents';
+import {
+  activeAgent,
+  definitionWith,
+  GATE,
+  mailTo,
+  onTicketCreated,
+  openGateOf,
+  run,
+  VARIABLES,
+} from '../support/agents';
 import {
   joinStack,
   list,
@@ -106,10 +115,7 @@ test('api killed at the gate: the decision is made with the next process', async
 test('api killed under load: every event is run once, tickets that were answered 201 start their agents', async () => {
   const org = await harness.newOrg();
   await activeAgent(org, definitionWith(STEPS));
-  await activeAgent(org, {
-    ...definitionWith([VARIABLES]),
-    trigger: { type: 'bus_event', event_type: 'ticket.created', source_product: 'psa', filters: [] },
-  });
+  await activeAgent(org, onTicketCreated());
   const events = Promise.all(Array.from({ length: 12 }, (_unused, index) => ingestUntilAccepted(org, `api-${index}`)));
   const tickets = Promise.all(
     Array.from({ length: 12 }, (_unused, index) =>

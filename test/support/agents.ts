@@ -13,6 +13,11 @@ export const definitionWith = (steps: Fields[], more: Fields = {}): Fields => ({
 });
 
 export const VARIABLES = { type: 'set_variables', id: 'vars', values: { greeting: 'Hello {{event_payload.name}}' } };
+/** A definition that every new ticket starts. */
+export const onTicketCreated = (): Fields => ({
+  ...definitionWith([{ type: 'set_variables', id: 'note', values: { ticket: '{{event_payload.ticket_number}}' } }]),
+  trigger: { type: 'bus_event', event_type: 'ticket.created', source_product: 'psa', filters: [] },
+});
 export const GATE = { type: 'approval_gate', id: 'gate', message: 'Go on for {{event_payload.name}}?' };
 export const REASON = { type: 'ai_reason', id: 'think', tier: 'quick', prompt: 'Summarise {{event_payload.name}}' };
 export const mailTo = (recipient: string): Fields => ({

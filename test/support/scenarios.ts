@@ -14,7 +14,7 @@ export interface Stage {
   org: TestOrg;
   executionId: string;
   /** Waits for the gate and answers its approval. */
-  gate(): Promise<Body>;
+  gate: () => Promise<Body>;
   decide(decision: 'approved' | 'denied'): Promise<void>;
   signal(...args: unknown[]): Promise<void>;
 }
@@ -171,7 +171,7 @@ export async function playScenario(scenario: Scenario, harness: Harness, engine:
     engine,
     org,
     executionId,
-    async gate() {
+    gate: async () => {
       await waitForExecution(org, executionId, ['waiting_approval']);
       return approval();
     },

@@ -71,6 +71,14 @@ async function systemAgentsOf(context: Context, orgId: string): Promise<Agent[]>
 const tagOf = (agent: Agent): string => `${recordTag(agent.id, agent.version)}.${stateTag(agent.status, agent.stats)}`;
 const shown = (agent: Agent) => ({ status: 200 as const, body: agent, etag: tagOf(agent) });
 
+/** The answer to whoever made a new agent, by whatever way. */
+export const made = (agent: Agent) => ({
+  status: 201 as const,
+  body: agent,
+  etag: tagOf(agent),
+  headers: { Location: `/agents/api/agents/${agent.id}` },
+});
+
 async function present(context: Context, record: store.AgentRecord): Promise<Agent> {
   const stats = await figures(context, record.org_id);
   return presentAgent(record, stats(record._id));
@@ -208,8 +216,7 @@ export const agentHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
 
   async createAgent({ context, principal, body }) {
     const definition = checked(definitionOf(body));
-    const agent = await addAgent(context, { orgId: principal.orgId, type: 'custom', definition, source: null });
-    return { status: 201, body: agent, etag: tagOf(agent), headers: { Location: `/agents/api/agents/${agent.id}` } };
+    return made(await addAgent(context, { orgId: principal.orgId, type: 'custom', definition, source: null }));
   },
 
   async getAgent({ context, principal, params }) {
@@ -242,8 +249,7 @@ export const agentHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
   },
 
   async cloneAgent({ context, principal, params, body }) {
-    const agent = await cloneOf(context, principal.orgId, params.id, body.name);
-    return { status: 201, body: agent ?? notFound() };
+    return made((await cloneOf(context, principal.orgId, params.id, body.name)) ?? notFound());
   },
 };
 

@@ -6,7 +6,7 @@ import { problem } from '../../contracts/problem';
 import { eventCatalog } from '../../catalog/events';
 import { templates } from '../../catalog/templates';
 import { stateTag } from '../../domain/etag';
-import { addAgent, cloneOf } from './agents';
+import { addAgent, cloneOf, made } from './agents';
 
 type Names = 'listTemplates' | 'cloneTemplate' | 'listEvents';
 
@@ -27,7 +27,7 @@ export const catalogHandlers: Pick<Handlers<AgentOperations, Context>, Names> = 
         })
       : params.id.startsWith('agt_system_') && (await cloneOf(context, principal.orgId, params.id, body.name));
     if (!agent) throw problem('template_not_found');
-    return { status: 201, body: agent, headers: { Location: `/agents/api/agents/${agent.id}` } };
+    return made(agent);
   },
 
   async listEvents({ query }) {

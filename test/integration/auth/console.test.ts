@@ -309,7 +309,7 @@ describe('/api/api-keys', () => {
     expect((await owner('GET', path)).body).toMatchObject({ name: 'new', scopes: ['CRM'], version: 4 });
     const headers = { 'if-match': `W/"${record._id}.4"` };
     const asked = await Promise.all(['a', 'b', 'c'].map((name) => owner('PATCH', path, { name }, headers)));
-    expect(asked.map(({ status }) => status).sort()).toEqual([200, 412, 412]);
+    expect(asked.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 412, 412]);
   });
 
   test('409: an org has at most a hundred keys that are not revoked', async () => {

@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { createConnection } from 'mongoose';
 import { systemClock } from '../../../src/clock';
 import { createGuard } from '../../../src/http/admission';
 import { phaseOf, TIER_RATES, WINDOW_MS } from '../../../src/domain/rate-limit';
@@ -52,7 +53,7 @@ const WINDOW_NEEDED_MS = 30_000;
 async function tenantWithTime(): Promise<string> {
   for (let attempt = 0; attempt < 50; attempt += 1) {
     const orgId = await newTenant(store);
-    const { windowEndsAtMs, atMs } = await readGuard(store, orgId);
+    const { windowEndsAtMs, atMs } = await readGuard(store, orgId, { nowMs: Date.now() });
     if (windowEndsAtMs - atMs > WINDOW_NEEDED_MS) return orgId;
   }
   throw new Error('every window is about to end');
@@ -226,6 +227,24 @@ describe('through the guard', () => {
     }
     const refused = await refusalOf(guard, poll);
     expect(refused.facts['violated']).toEqual(['tenant', 'conditional']);
+  });
+
+  test('an admitted request is one store command, of keys and sessions alike', async () => {
+    const connection = await createConnection(store.uri, { monitorCommands: true }).asPromise();
+    const commands: string[] = [];
+    connection.getClient().on('commandStarted', ({ commandName }) => commands.push(commandName));
+    const context = testContext({ ...store, connection });
+    const orgId = await newTenant(store);
+    const { key } = await newKey(context, orgId);
+    const { cookie } = await signIn(context, orgId);
+    const guard = createGuard(context);
+    for (const caller of [withKey(key), fakeRequest({ cookie })]) {
+      await guard.enter(caller, readPsa);
+      commands.length = 0;
+      for (let count = 0; count < 5; count += 1) await guard.enter(caller, readPsa);
+      expect(commands).toEqual(Array.from({ length: 5 }, () => 'findAndModify'));
+    }
+    await connection.close();
   });
 
   test('unmetered operations show the live state and cost nothing', async () => {

@@ -269,19 +269,28 @@ describe('paging', () => {
 
 describe('plans', () => {
   /** So many rows that a plan that reads them all is no longer the cheaper one by accident. */
-  const PLAN_ROWS = 8_000;
+  const PLAN_ROWS = 16_000;
+  const BATCH = 4_000;
   const place = { row: tickets, tenantId: 'org_plans' };
-  const middle = row(PLAN_ROWS / 2 + 1);
+  const planRow = (index: number): AnyRecord => {
+    const at = new Date(MOMENT + index * 700).toISOString();
+    return { ...row(index), id: `tkt_${String(index).padStart(6, '0')}P`, createdAt: at, updatedAt: at };
+  };
+  const middle = planRow(PLAN_ROWS / 2 + 1);
   const sorts = [...sortFields(tickets).keys()];
   const positions = (name: string) => [
     null,
     { value: null, id: middle.id },
-    { value: (middle as AnyRecord)[name] as string, id: middle.id },
+    { value: middle[name] as string, id: middle.id },
   ];
 
   beforeAll(async () => {
-    const records = Array.from({ length: PLAN_ROWS }, (_, index) => ({ ...row(index), id: `tkt_${index}P` }));
-    await store('org_plans', records);
+    for (let from = 0; from < PLAN_ROWS; from += BATCH) {
+      await store(
+        'org_plans',
+        Array.from({ length: BATCH }, (_, index) => planRow(from + index)),
+      );
+    }
   });
 
   async function plansOf(page: PageRequest): Promise<string[]> {
@@ -300,9 +309,7 @@ describe('plans', () => {
   });
 
   test.each(tickets.lists)('a list with one value for %s is read from its own index, in order', async (name) => {
-    const filters = [
-      { field: name, operator: 'eq' as const, values: [((middle as AnyRecord)[name] ?? 'x') as string] },
-    ];
+    const filters = [{ field: name, operator: 'eq' as const, values: [(middle[name] ?? 'x') as string] }];
     for (const after of positions('createdAt').filter((position) => position?.value !== null)) {
       const [plan = ''] = await plansOf({ filters, orderBy: 'createdAt', direction: 'desc', after, limit: 51 });
       expect(plan).toContain(`${name}_by_createdAt`);

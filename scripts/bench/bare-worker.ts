@@ -1,0 +1,34 @@
+/** A worker without product code, created as the product creates its own. Runs in a process of its own. */
+import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { readConfig } from '../../src/config';
+import { answerQuestions } from './child';
+
+async function main(): Promise<void> {
+  const { temporal } = readConfig();
+  Runtime.install({
+    telemetryOptions: { logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } } },
+    shutdownSignals: [],
+  });
+  const connection = await NativeConnection.connect({ address: temporal.address });
+  const worker = await Worker.create({
+    connection,
+    namespace: temporal.namespace,
+    taskQueue: temporal.taskQueue,
+    workflowBundle: { codePath: temporal.workflowBundle },
+    activities: { nothing: () => Promise.resolve() },
+    maxConcurrentActivityTaskExecutions: temporal.activitySlots,
+    maxConcurrentLocalActivityExecutions: 200,
+    maxCachedWorkflows: temporal.cachedWorkflows,
+  });
+  answerQuestions(() => Promise.resolve(null));
+  process.once('SIGTERM', () => worker.shutdown());
+  process.stdout.write('bare worker ready\n');
+  await worker.run();
+  await connection.close();
+  process.exit(0);
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${String(error)}\n`);
+  process.exit(1);
+});

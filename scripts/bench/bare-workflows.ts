@@ -1,0 +1,30 @@
+/** The shapes of our executions with nothing in them: what the engine alone costs. */
+import { condition, defineSignal, proxyActivities, proxyLocalActivities, setHandler } from '@temporalio/workflow';
+
+interface BareActivities {
+  nothing(): Promise<void>;
+}
+
+const STEPS = 3;
+const local = proxyLocalActivities<BareActivities>({ startToCloseTimeout: '10s' });
+const remote = proxyActivities<BareActivities>({ startToCloseTimeout: '30s' });
+const go = defineSignal('go');
+
+/** Like three light steps. */
+export async function light(): Promise<void> {
+  for (let step = 0; step < STEPS; step += 1) await local.nothing();
+}
+
+/** Like three steps that touch the outside. */
+export async function outside(): Promise<void> {
+  for (let step = 0; step < STEPS; step += 1) await remote.nothing();
+}
+
+/** Like a gate: waits for its signal, then ends. */
+export async function gated(): Promise<void> {
+  let isOpen = false;
+  setHandler(go, () => {
+    isOpen = true;
+  });
+  await condition(() => isOpen);
+}

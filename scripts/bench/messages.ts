@@ -1,0 +1,13 @@
+/** What the processes of a benchmark print for each other. */
+
+/** In front of the addresses of the outside. */
+export const OUTSIDE_READY = 'outside ready ';
+
+export interface OutsideAddresses {
+  AI_BASE_URL: string;
+  SMTP_URL: string;
+  HTTP_URL: string;
+}
+
+/** In front of the milliseconds that the creation of a worker took. */
+export const WORKER_CREATED = 'worker created in ';

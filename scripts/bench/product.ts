@@ -1,0 +1,164 @@
+/** A client of the product: starts executions through the API and finds out when they have ended. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { Pool } from 'undici';
+import type { Execution } from '../../src/contracts/execution';
+import { workflowIdOf } from '../../src/contracts/messages';
+import type { Engine } from '../../src/engine/connect';
+import { GATE_REST_MS, inLanes, type Load, type Played, type Shape } from './lanes';
+import { agentOf, eventOf, stepsOf, type Caller } from './tenants';
+
+const CONNECTIONS_MAX = 64;
+const POLL_MS = 1;
+const EXECUTION_MS_MAX = 30_000;
+/** How much of the shortest latency so far passes before the first look: looking costs the machine that is measured. */
+const UNTIL_FIRST_LOOK = 0.85;
+
+/** A decision's way: from when it was sent, and from when it was answered, to the start of the next step. */
+export interface Gated {
+  fromSentMs: number;
+  fromAnsweredMs: number;
+}
+
+export interface Product {
+  createAgents(httpUrl: string): Promise<void>;
+  /** One after another, each looked at until it is readable as completed. */
+  single(shape: Shape, runs: number): Promise<Played>;
+  /** Many at once; each is read once, when its workflow has closed. */
+  load(shape: Shape, load: Load): Promise<Played>;
+  gate(): Promise<Gated>;
+  close(): Promise<void>;
+}
+
+export interface ProductParts {
+  baseUrl: string;
+  engine: Engine;
+  callers: readonly Caller[];
+}
+
+interface Call {
+  method: 'GET' | 'POST' | 'PUT';
+  path: string;
+  body?: unknown;
+}
+
+/** Requests over kept connections, with as little work of its own as can be. */
+function createCalls(baseUrl: string) {
+  const pool = new Pool(baseUrl, { connections: CONNECTIONS_MAX });
+  return {
+    async call<Body>(caller: Caller, { method, path, body }: Call): Promise<Body> {
+      const reply = await pool.request({
+        method,
+        path: `/agents/api${path}`,
+        headers: caller.headers,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await reply.body.text();
+      if (reply.statusCode >= 300) throw new Error(`${method} ${path} answered ${reply.statusCode}: ${text}`);
+      return JSON.parse(text) as Body;
+    },
+    close: () => pool.close(),
+  };
+}
+
+const ENDED: readonly string[] = ['completed', 'failed', 'cancelled'];
+
+type Calls = ReturnType<typeof createCalls>;
+
+async function read(calls: Calls, caller: Caller, id: string): Promise<Execution> {
+  const execution = await calls.call<Execution>(caller, { method: 'GET', path: `/executions/${id}` });
+  if (ENDED.includes(execution.status) && execution.status !== 'completed')
+    throw new Error(`execution ${id} is ${execution.status}: ${JSON.stringify(execution.error)}`);
+  return execution;
+}
+
+/** Looks again and again, with the smallest pause there is. */
+async function readUntil(calls: Calls, caller: Caller, at: { id: string; status: string }): Promise<Execution> {
+  const until = performance.now() + EXECUTION_MS_MAX;
+  while (performance.now() < until) {
+    const execution = await read(calls, caller, at.id);
+    if (execution.status === at.status) return execution;
+    await pause(POLL_MS);
+  }
+  throw new Error(`execution ${at.id} did not become ${at.status} in time`);
+}
+
+async function start(calls: Calls, caller: Caller, shape: Shape): Promise<string> {
+  const body = eventOf(shape);
+  const answer = await calls.call<{ executions: { id: string }[] }>(caller, {
+    method: 'POST',
+    path: '/events/ingest',
+    body,
+  });
+  const [execution] = answer.executions;
+  if (!execution || answer.executions.length > 1) throw new Error('the event did not start exactly one execution');
+  return execution.id;
+}
+
+async function createAgents(calls: Calls, callers: readonly Caller[], httpUrl: string): Promise<void> {
+  const orgs = new Map(callers.map((caller) => [caller.orgId, caller]));
+  for (const caller of orgs.values()) {
+    for (const [shape, steps] of Object.entries(stepsOf(httpUrl))) {
+      const definition = agentOf(shape as Shape, steps);
+      const { id } = await calls.call<{ id: string }>(caller, { method: 'POST', path: '/agents', body: definition });
+      await calls.call(caller, { method: 'PUT', path: `/agents/${id}`, body: { status: 'active' } });
+    }
+  }
+}
+
+/** Starts one execution after another and looks at each until it reads as completed. */
+async function playSingle(calls: Calls, next: () => Caller, plan: { shape: Shape; runs: number }): Promise<Played> {
+  let shortest = 0;
+  return inLanes({ runs: plan.runs, concurrency: 1 }, async () => {
+    const caller = next();
+    const startedAt = performance.now();
+    const id = await start(calls, caller, plan.shape);
+    await pause(Math.max(POLL_MS, startedAt + shortest * UNTIL_FIRST_LOOK - performance.now()));
+    await readUntil(calls, caller, { id, status: 'completed' });
+    const latency = performance.now() - startedAt;
+    shortest = shortest === 0 ? latency : Math.min(shortest, latency);
+    return latency;
+  });
+}
+
+async function playGate(calls: Calls, caller: Caller): Promise<Gated> {
+  const id = await start(calls, caller, 'gated');
+  const waiting = await readUntil(calls, caller, { id, status: 'waiting_approval' });
+  await pause(GATE_REST_MS);
+  const path = `/approvals/${String(waiting.steps[0]?.approval_id)}/decision`;
+  const sentAt = Date.now();
+  await calls.call(caller, { method: 'POST', path, body: { decision: 'approved' } });
+  const answeredAt = Date.now();
+  const ended = await readUntil(calls, caller, { id, status: 'completed' });
+  const startedAt = Date.parse(String(ended.steps[1]?.started_at));
+  return { fromSentMs: startedAt - sentAt, fromAnsweredMs: startedAt - answeredAt };
+}
+
+/** Builds the client. Keys take turns. */
+export function createProduct({ baseUrl, engine, callers }: ProductParts): Product {
+  const calls = createCalls(baseUrl);
+  let turn = 0;
+  const next = (): Caller => {
+    turn += 1;
+    const caller = callers[turn % callers.length];
+    if (!caller) throw new Error('no key to call with');
+    return caller;
+  };
+
+  async function playOne(shape: Shape): Promise<number> {
+    const caller = next();
+    const startedAt = performance.now();
+    const id = await start(calls, caller, shape);
+    await engine.client.workflow.getHandle(workflowIdOf(id)).result();
+    // The same waiting as on the bare side, then what a client has to do besides: read the outcome.
+    await readUntil(calls, caller, { id, status: 'completed' });
+    return performance.now() - startedAt;
+  }
+
+  return {
+    createAgents: (httpUrl) => createAgents(calls, callers, httpUrl),
+    single: (shape, runs) => playSingle(calls, next, { shape, runs }),
+    load: (shape, load) => inLanes(load, () => playOne(shape)),
+    gate: () => playGate(calls, next()),
+    close: () => calls.close(),
+  };
+}

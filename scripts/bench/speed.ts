@@ -1,0 +1,154 @@
+/** T1 to T5: how fast executions are, and what they cost, beside the bare engine. */
+import { median, quantile, rounded, spread, type Figure } from './figures';
+import { inLanes, type BareRound, type Played, type Shape } from './lanes';
+import type { Budget } from './options';
+import { cpuPair, playDuel, rateOf, type Side } from './rounds';
+import type { Stage } from './stage';
+
+const LATENCY_ROUNDS = 5;
+const LOAD_ROUNDS = 4;
+const LOAD_FACTOR = 8;
+const CONCURRENCY = 50;
+const BARE_MS_MAX = 300_000;
+const WARM_UP_SHARE = 0.25;
+const LOAD_WARM_UP_SHARE = 2;
+
+/** Requests per run that all of this makes at the most, for keys enough. */
+export const REQUESTS_PER_RUN = 110;
+
+const playBare = (stage: Stage, round: BareRound): Promise<Played> =>
+  stage.bareClient.ask<Played>(round, BARE_MS_MAX);
+
+const sidesOf = ({ ours, bare }: { ours: Side; bare: Side }): Record<string, unknown> => ({
+  ours: { ...spread(ours), cpu_ms: ours.cpu, foreign_share: ours.foreignShares },
+  bare: { ...spread(bare), cpu_ms: bare.cpu, foreign_share: bare.foreignShares },
+});
+
+/** T1 and T2: one after another. */
+async function measureLatency(stage: Stage, runs: number, what: { budget: 'T1' | 'T2'; shape: Shape }) {
+  const { budget, shape } = what;
+  const sides = await playDuel(stage.groups, {
+    ours: (count) => stage.product.single(shape, count),
+    bare: (count) => playBare(stage, { shape, runs: count, concurrency: 1 }),
+    runs,
+    rounds: LATENCY_ROUNDS,
+    warmUp: Math.ceil(runs * WARM_UP_SHARE),
+  });
+  const steps = shape === 'light' ? 'light' : 'outside';
+  return {
+    budget,
+    name: `event posted → completed readable, three ${steps} steps, one at a time, p50`,
+    unit: 'ms',
+    ours: median(sides.ours.latencies),
+    bare: median(sides.bare.latencies),
+    floor: { bound: 'at most', value: 1.5, of: 'ratio' },
+    cpu: cpuPair(sides),
+    more: sidesOf(sides),
+  } satisfies Figure;
+}
+
+interface LoadFigures {
+  rate: Figure;
+  cpu: Figure;
+}
+
+/** T3 and T5: fifty at once. */
+async function measureLoad(stage: Stage, runs: number, shape: 'light' | 'outside'): Promise<LoadFigures> {
+  const sides = await playDuel(stage.groups, {
+    ours: (count) => stage.product.load(shape, { runs: count, concurrency: CONCURRENCY }),
+    bare: (count) => playBare(stage, { shape, runs: count, concurrency: CONCURRENCY }),
+    runs: runs * LOAD_FACTOR,
+    rounds: LOAD_ROUNDS,
+    warmUp: Math.ceil(runs * LOAD_WARM_UP_SHARE),
+  });
+  const cpu = cpuPair(sides);
+  const isMain = shape === 'light';
+  const more = { ...sidesOf(sides), rates: { ours: sides.ours.rates, bare: sides.bare.rates } };
+  return {
+    rate: {
+      budget: 'T3',
+      name: `executions per second, three ${shape} steps, ${CONCURRENCY} at once`,
+      unit: '/s',
+      ours: rateOf(sides.ours),
+      bare: rateOf(sides.bare),
+      floor: { bound: 'at least', value: 0.7, of: 'ratio' },
+      cpu,
+      more,
+    },
+    cpu: {
+      budget: 'T5',
+      name: `CPU of our processes per execution, three ${shape} steps, ${CONCURRENCY} at once`,
+      unit: 'ms',
+      ours: cpu.ours,
+      bare: cpu.bare,
+      floor: isMain ? { bound: 'at most', value: 1.5, of: 'ratio' } : null,
+    },
+  };
+}
+
+/** T4: from a decision to the step behind the gate. */
+async function measureGate(stage: Stage, runs: number): Promise<Figure[]> {
+  const answered: number[] = [];
+  const sides = await playDuel(stage.groups, {
+    ours: (count) =>
+      inLanes({ runs: count, concurrency: 1 }, async () => {
+        const { fromAnsweredMs, fromSentMs } = await stage.product.gate();
+        answered.push(fromAnsweredMs);
+        return fromSentMs;
+      }),
+    bare: (count) => playBare(stage, { shape: 'gated', runs: count, concurrency: 1 }),
+    runs,
+    rounds: LATENCY_ROUNDS,
+    warmUp: 0,
+  });
+  const bare = median(sides.bare.latencies);
+  return [
+    {
+      budget: 'T4',
+      name: 'decision answered → next step started, p50',
+      unit: 'ms',
+      ours: median(answered),
+      bare,
+      floor: { bound: 'at most', value: 1.5, of: 'ratio' },
+      more: { p95: rounded(quantile(answered, 0.95)) },
+    },
+    {
+      budget: 'T4',
+      name: 'decision sent → next step started, p50',
+      unit: 'ms',
+      ours: median(sides.ours.latencies),
+      bare,
+      floor: null,
+      more: sidesOf(sides),
+    },
+  ];
+}
+
+/** Measures what was asked for of T1 to T5. */
+export async function measureSpeed(
+  stage: Stage,
+  options: { runs: number; only: ReadonlySet<Budget>; log: (line: string) => void },
+): Promise<Figure[]> {
+  const { runs, only, log } = options;
+  const figures: Figure[] = [];
+  for (const [budget, shape] of [
+    ['T1', 'light'],
+    ['T2', 'outside'],
+  ] as const) {
+    if (!only.has(budget)) continue;
+    log(`bench: ${budget}, ${runs} executions per side`);
+    figures.push(await measureLatency(stage, runs, { budget, shape }));
+  }
+  if (only.has('T3') || only.has('T5')) {
+    for (const shape of ['light', 'outside'] as const) {
+      log(`bench: T3 and T5, ${runs * LOAD_FACTOR} ${shape} executions per side, ${CONCURRENCY} at once`);
+      const { rate, cpu } = await measureLoad(stage, runs, shape);
+      figures.push(...[rate, cpu].filter(({ budget }) => only.has(budget)));
+    }
+  }
+  if (only.has('T4')) {
+    log(`bench: T4, ${runs} gates per side`);
+    figures.push(...(await measureGate(stage, runs)));
+  }
+  return figures;
+}

@@ -1,0 +1,23 @@
+/** Times the creation of a worker with a prebuilt bundle. Runs in a process of its own, which is then ended. */
+import { createExecutionCache } from '../../activities/execution-cache';
+import { createRunTallies } from '../../activities/run-tallies';
+import { createContext } from '../../src/process';
+import { createProviders } from '../../src/providers/providers';
+import { createWorker, installRuntime } from '../../worker/run';
+import { WORKER_CREATED } from './messages';
+
+async function main(): Promise<void> {
+  const context = createContext();
+  installRuntime(context.log);
+  const providers = createProviders(context.config);
+  const cache = createExecutionCache(context.store);
+  const deps = { ...context, providers, cache, tallies: createRunTallies(context) };
+  const startedAt = performance.now();
+  await createWorker(deps, context.config.temporal.workflowBundle);
+  process.stdout.write(`${WORKER_CREATED}${performance.now() - startedAt}\n`);
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${String(error)}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,123 @@
+import { spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { createInterface } from 'node:readline';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const PROJECT = resolve(__dirname, '../../..');
+
+let folder = '';
+
+const at = (path: string): string => join(folder, path);
+
+/** What `npm ci` leaves behind, as far as the bootstrap looks at it. */
+function fillModules(): void {
+  mkdirSync(at('node_modules'), { recursive: true });
+  writeFileSync(at('node_modules/.package-lock.json'), '{}');
+  symlinkSync(join(PROJECT, 'node_modules/tsx'), at('node_modules/tsx'));
+}
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'signalbox-bootstrap-'));
+  mkdirSync(at('scripts'));
+  copyFileSync(join(PROJECT, 'scripts/bootstrap.js'), at('scripts/bootstrap.js'));
+  writeFileSync(at('package-lock.json'), '{}');
+  writeFileSync(
+    at('scripts/check.ts'),
+    `const words: string[] = process.argv.slice(2);\nconsole.log(words.join('+'));\nprocess.exit(7);\n`,
+  );
+  // Stands for npm: does what `npm ci` would.
+  writeFileSync(
+    at('npm.js'),
+    `const fs = require('node:fs');
+     fs.writeFileSync('npm-arguments', process.argv.slice(2).join(' '));
+     if (fs.existsSync('fail')) process.exit(5);
+     fs.mkdirSync('node_modules', { recursive: true });
+     fs.writeFileSync('node_modules/.package-lock.json', '{}');
+     if (!fs.existsSync('node_modules/tsx')) fs.symlinkSync(${JSON.stringify(join(PROJECT, 'node_modules/tsx'))}, 'node_modules/tsx');`,
+  );
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const environment = () => ({ ...process.env, npm_execpath: at('npm.js') });
+
+function bootstrap(args: readonly string[], flags: readonly string[] = []): SpawnSyncReturns<string> {
+  const command = [...flags, at('scripts/bootstrap.js'), ...args];
+  return spawnSync(process.execPath, command, { cwd: folder, env: environment(), encoding: 'utf8' });
+}
+
+test('the command gets its arguments, and its exit code is kept', () => {
+  fillModules();
+  const { stdout, status } = bootstrap(['check', '--fix', 'src']);
+  expect(stdout).toBe('--fix+src\n');
+  expect(status).toBe(7);
+  expect(existsSync(at('npm-arguments'))).toBe(false);
+});
+
+test('missing packages are installed first, and that is said', () => {
+  const { stdout, status } = bootstrap(['check']);
+  expect(readFileSync(at('npm-arguments'), 'utf8')).toBe('ci');
+  expect(stdout).toContain('installing packages (npm ci)');
+  expect(stdout).toContain('packages installed in');
+  expect(status).toBe(7);
+});
+
+test('packages older than the lock file are installed again', () => {
+  fillModules();
+  const later = new Date(Date.now() + 10_000);
+  utimesSync(at('package-lock.json'), later, later);
+  bootstrap(['check']);
+  expect(existsSync(at('npm-arguments'))).toBe(true);
+});
+
+test('a failed install ends the run with its exit code', () => {
+  writeFileSync(at('fail'), '');
+  expect(bootstrap(['check']).status).toBe(5);
+});
+
+test.each([[[]], [['deploy']]])('%j is not a command', (args) => {
+  fillModules();
+  const { stderr, status } = bootstrap(args);
+  expect(stderr).toBe('signalbox: say which command to run: dev, test, check, bench\n');
+  expect(status).toBe(1);
+});
+
+test('an old Node is refused in one sentence', () => {
+  const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.18.3' } });`;
+  writeFileSync(at('pretend.js'), pretend);
+  const { stderr, status } = bootstrap(['check'], ['--require', at('pretend.js')]);
+  expect(stderr).toBe('signalbox: Node 20.19 or newer is needed, this is 20.18.3 (see .nvmrc)\n');
+  expect(status).toBe(1);
+});
+
+test('a signal reaches the command, which decides how to end', async () => {
+  fillModules();
+  writeFileSync(
+    at('scripts/dev.ts'),
+    `process.on('SIGTERM', () => { console.log('stopping'); process.exit(4); });\nsetInterval(() => {}, 1_000);\nconsole.log('up');\n`,
+  );
+  const child = spawn(process.execPath, [at('scripts/bootstrap.js'), 'dev'], {
+    cwd: folder,
+    env: environment(),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines: string[] = [];
+  const reader = createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
+  await once(reader, 'line');
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([4, null]);
+  expect(lines).toEqual(['up', 'stopping']);
+});
