@@ -29,7 +29,8 @@ async function main(): Promise<boolean> {
   const options = readOptions(process.argv.slice(2));
   const startedAt = new Date();
   const loadAtStart = load();
-  if (loadAtStart >= QUIET_LOAD) log(`bench: the machine is busy (load ${loadAtStart.toFixed(1)}); ratios will be noisy`);
+  if (loadAtStart >= QUIET_LOAD)
+    log(`bench: the machine is busy (load ${loadAtStart.toFixed(1)}); ratios will be noisy`);
   const requests = options.runs * REQUESTS_PER_RUN + REQUESTS_BESIDE;
   const stage = await startStage({ log, requests, profileFolder: options.profileFolder });
   try {

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { readConfig } from '../src/config';
 import { openStore } from '../src/store/connect';
 import { seedDemoData } from './seed/demo-data';
+import { seedDesk } from './seed/demo-desk';
 import { seedIdentity, type KnownIdentity, type SeededIdentity } from './seed/identity';
 
 const OWNER_ONLY = 0o600;
@@ -58,7 +59,9 @@ export async function seedDemo({ mongodbUri, env, keysFile }: SeedOptions): Prom
     await store.ensureIndexes();
     const identity = await seedIdentity(store, readConfig(env), readKnown(file));
     writeKnown(file, identity);
-    await seedDemoData({ store, orgId: identity.org_id, now: new Date() });
+    const demo = { store, orgId: identity.org_id, now: new Date() };
+    await seedDesk(demo);
+    await seedDemoData(demo);
     return { ...identity, curl: curlLine(identity.keys.plat_all) };
   } finally {
     await store.close();

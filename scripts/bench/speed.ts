@@ -16,8 +16,7 @@ const LOAD_WARM_UP_SHARE = 2;
 /** Requests per run that all of this makes at the most, for keys enough. */
 export const REQUESTS_PER_RUN = 110;
 
-const playBare = (stage: Stage, round: BareRound): Promise<Played> =>
-  stage.bareClient.ask<Played>(round, BARE_MS_MAX);
+const playBare = (stage: Stage, round: BareRound): Promise<Played> => stage.bareClient.ask<Played>(round, BARE_MS_MAX);
 
 const sidesOf = ({ ours, bare }: { ours: Side; bare: Side }): Record<string, unknown> => ({
   ours: { ...spread(ours), cpu_ms: ours.cpu, foreign_share: ours.foreignShares },

@@ -190,7 +190,7 @@ async function build({ log, requests, profileFolder }: StageOptions, undo: Undo)
 export async function startStage(options: StageOptions): Promise<Stage> {
   const undo = undoList();
   try {
-    return { ...(await build(options, undo)), stop: undo.all };
+    return { ...(await build(options, undo)), stop: () => undo.all() };
   } catch (error) {
     await undo.all();
     throw error;

@@ -44,7 +44,7 @@ function commandOf(message: Buffer): StoreCommand | null {
 
 /** Cuts a stream into messages by the length each begins with. */
 function messageReader(take: (message: Buffer) => void): (chunk: Buffer) => void {
-  let pending = Buffer.alloc(0);
+  let pending: Buffer = Buffer.alloc(0);
   return (chunk) => {
     pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
     while (pending.length >= HEADER_BYTES) {
@@ -60,7 +60,7 @@ interface Address {
   host: string;
   port: number;
   /** The connection string with another port of this machine in place of the server's address. */
-  through(port: number): string;
+  through: (port: number) => string;
 }
 
 function addressOf(uri: string): Address {

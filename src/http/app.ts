@@ -41,9 +41,10 @@ export function createApp(context: Context, guard: Guard, health: Health): Expre
   app.use(opening);
   app.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
   app.get('/readyz', readiness(health));
+  // Before the mounts: each of them answers every path below it that it does not know.
+  app.use(docsRouter(context));
   const bounds = boundOperations();
   for (const service of SERVICES) app.use(`/${service}`, serviceRouter(service, bounds, { guard, context }));
-  app.use(docsRouter(context));
   app.use((_request, response) => {
     refuse(
       problem('not_found', { message: 'No such path; see /docs for the list.' }),

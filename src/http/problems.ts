@@ -23,10 +23,13 @@ export function toProblem(error: unknown): Problem {
     return problem('payload_too_large', { facts: { limit: (error as { limit?: number }).limit } });
   if (type === 'charset.unsupported' || type === 'encoding.unsupported') return problem('unsupported_media_type');
   if (status === 400) return problem('invalid_parameter', { message: (error as Error).message });
-  if (isStoreDown(error))
+  if (isStoreBusy(error) || isStoreDown(error))
     return problem('store_unavailable', { cause: error, headers: { 'Retry-After': RETRY_SOON_SECONDS } });
   return problem('internal_error', { cause: error });
 }
+
+/** An operation that ran into its time limit (MaxTimeMSExpired): the store is there, but not now. */
+const isStoreBusy = (error: unknown): boolean => error instanceof mongo.MongoServerError && error.code === 50;
 
 /** FerretDB answers with an internal error while the PostgreSQL below it is away, so that text counts too. */
 function isStoreDown(error: unknown): boolean {

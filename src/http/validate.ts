@@ -21,14 +21,22 @@ export const SHARED_SCHEMAS: TSchema[] = [
   CloudEvent,
 ];
 
-const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/;
-const isTimestamp = (text: string): boolean => TIMESTAMP.test(text) && !Number.isNaN(Date.parse(text));
+const TIMESTAMP = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+/** The parser rolls 31 February over into March; only a date that survives the round trip is one. */
+const isDate = (text: string): boolean =>
+  DATE.test(text) && !Number.isNaN(Date.parse(text)) && new Date(text).toISOString().startsWith(text);
+
+const isTimestamp = (text: string): boolean => {
+  const day = TIMESTAMP.exec(text)?.[1];
+  return day !== undefined && isDate(day) && !Number.isNaN(Date.parse(text));
+};
 const EMAIL = /^[^\s@<>",;]{1,64}@[A-Za-z0-9-]{1,63}(\.[A-Za-z0-9-]{1,63})+$/;
 
 const FORMATS: Record<string, (text: string) => boolean> = {
   'date-time': isTimestamp,
-  date: (text) => DATE.test(text) && !Number.isNaN(Date.parse(text)),
+  date: isDate,
   email: (text) => text.length <= 254 && EMAIL.test(text),
   uri: (text) => URL.canParse(text),
 };
@@ -62,6 +70,14 @@ function fieldNames(error: ErrorObject): string[] {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
+const NAMES_SHOWN_MAX = 20;
+
+/** Long lists help nobody: the suggestion names the likely one. */
+const known = (names: string[]): string =>
+  names.length > NAMES_SHOWN_MAX
+    ? `${names.length} fields are known, among them ${names.slice(0, NAMES_SHOWN_MAX).join(', ')}`
+    : `known fields: ${names.join(', ')}`;
+
 type Wording = (error: ErrorObject) => { message: string; path?: string; suggestion?: string | undefined };
 const param = (error: ErrorObject, name: string): unknown => (error.params as Record<string, unknown>)[name];
 
@@ -74,7 +90,7 @@ const WORDINGS: Record<string, Wording> = {
     const name = String(param(error, 'additionalProperty'));
     const names = fieldNames(error);
     return {
-      message: `unknown field ${name}; known fields: ${names.join(', ')}`,
+      message: `unknown field ${name}; ${known(names)}`,
       path: `${error.instancePath}/${name}`,
       suggestion: nearest(name, names),
     };
@@ -85,15 +101,15 @@ const WORDINGS: Record<string, Wording> = {
   },
   const: (error) => ({ message: `must be ${String(param(error, 'allowedValue'))}` }),
   discriminator: (error) => {
-    const known = discriminators(error);
+    const types = discriminators(error);
     const given = param(error, 'tagValue');
     return {
       message:
         given === undefined
           ? `type is required; one of ${list(known)}`
-          : `unknown type ${textOf(given)}; one of ${list(known)}`,
+          : `unknown type ${textOf(given)}; one of ${list(types)}`,
       path: `${error.instancePath}/${String(param(error, 'tag'))}`,
-      suggestion: nearest(textOf(given), known),
+      suggestion: nearest(textOf(given), types),
     };
   },
   format: (error) => ({ message: `must be a ${String(param(error, 'format'))}` }),
@@ -159,7 +175,9 @@ export function depthFindings(body: unknown): Finding[] {
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth > DEPTH_MAX)
       return [{ path: '', code: 'too_deep', message: `the body is nested deeper than ${DEPTH_MAX} levels` }];
-    level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value as Record<string, unknown>) : []));
+    level = level.flatMap((value) =>
+      typeof value === 'object' && value !== null ? Object.values(value as Record<string, unknown>) : [],
+    );
   }
   return [];
 }

@@ -134,7 +134,7 @@ export function pageOfApprovals(
   if (page.after) {
     const at = new Date(Number(page.after.value));
     filter['created_at'] = { $lte: at };
-    filter['$or'] = [{ created_at: { $lt: at } }, { _id: { $lt: page.after.id } }];
+    filter['$nor'] = [{ created_at: at, _id: { $gte: page.after.id } }];
   }
   return approvals
     .in(store)

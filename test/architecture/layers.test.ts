@@ -106,12 +106,15 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
   },
   dev: { at: /^scripts\/dev\//, uses: ['services'], packages: ['smtp-server', 'postal-mime', 'node:*'] },
   seed: { at: /^scripts\/seed\//, uses: ['store', 'domain', 'contracts'], packages: ['node:crypto'] },
-  bench: { at: /^scripts\/bench/, uses: ['*'], packages: ['*'] },
+  // Tools that measure and record the whole product.
+  tools: { at: /^scripts\/(bench|save-history)/, uses: ['*'], packages: ['*'] },
   scripts: {
     at: /^scripts\//,
     uses: ['dev', 'services', 'seed', 'store', 'http', 'operations', 'domain', 'contracts', 'base', 'worker'],
     packages: ['node:*'],
   },
+  // Tests may import whatever they test; almost nobody imports them.
+  tests: { at: /^test\//, uses: ['*'], packages: ['*'] },
 };
 
 const layerOf = (path: string): string | undefined => Object.entries(LAYERS).find(([, { at }]) => at.test(path))?.[0];

@@ -9,7 +9,7 @@ import { presentApproval } from '../../domain/present';
 import { signalDecision } from '../../engine/executions';
 import * as store from '../../store/approvals';
 import { findExecution, hasEnded } from '../../store/executions';
-import { openCursor } from './executions';
+import { boundTo, openCursor } from './executions';
 
 type Names = 'listApprovals' | 'decideApproval';
 
@@ -53,7 +53,7 @@ export const approvalHandlers: Pick<Handlers<AgentOperations, Context>, Names> =
   async listApprovals({ context, principal, query }) {
     const { limit: asked, cursor, ...filter } = query;
     const limit = pageSize(asked);
-    const bound = [principal.orgId, PATH, filter];
+    const bound = boundTo(principal.orgId, PATH, filter);
     const after = openCursor(context, cursor, bound);
     const [rows, total] = await Promise.all([
       store.pageOfApprovals(context.store, principal.orgId, filter, { limit: limit + 1, after }),

@@ -30,6 +30,13 @@ function notFound(): never {
 
 const shown = (context: Context, record: store.ExecutionRecord) => presentExecution(record, context.config.temporal);
 
+/** What a cursor is made for: the org, the list and its filters, in whatever order the request names them. */
+export const boundTo = (orgId: string, path: string, filter: object): unknown => [
+  orgId,
+  path,
+  Object.entries(filter).toSorted(([one], [other]) => (one < other ? -1 : 1)),
+];
+
 /** Opens a cursor made for exactly this list, or refuses it. */
 export function openCursor(context: Context, cursor: string | undefined, bound: unknown) {
   if (cursor === undefined || cursor === '') return null;
@@ -115,7 +122,7 @@ export const executionHandlers: Pick<Handlers<AgentOperations, Context>, Names> 
       ...(from ? { from: new Date(from) } : {}),
       ...(to ? { to: new Date(to) } : {}),
     };
-    const bound = [principal.orgId, PATH, filter];
+    const bound = boundTo(principal.orgId, PATH, filter);
     const after = openCursor(context, cursor ?? alias, bound);
     const [rows, total] = await Promise.all([
       store.pageOfExecutions(context.store, principal.orgId, filter, { limit: limit + 1, after }),

@@ -139,16 +139,6 @@ describe('404', () => {
     const { body } = await get(owner, `/executions/${foreign['executions']}`);
     foreign['event-log'] = text(body['trigger_event']?.['id']);
   });
-  afterAll(async () => {
-    // Nothing that was refused left a trace.
-    const execution = (await get(owner, `/executions/${foreign['executions']}`)).body;
-    expect(execution).toMatchObject({ status: 'waiting_approval', retried_by: null });
-    expect((await get(owner, `/agents/${foreign['agents']}`)).body).toMatchObject({
-      name: 'Test agent',
-      status: 'active',
-    });
-  });
-
   const kindOf = (operation: Operation): string => operation.path.split('/')[2] ?? '';
 
   test.each(withId)('%s for an id nobody has', async (_name, operation) => {
@@ -177,6 +167,15 @@ describe('404', () => {
     expect(answers.map(({ status, body }) => [status, body['total'] as unknown])).toEqual(
       Array.from({ length: 4 }, () => [200, 0]),
     );
+  });
+
+  test('what was refused left no trace', async () => {
+    const execution = (await get(owner, `/executions/${foreign['executions']}`)).body;
+    expect(execution).toMatchObject({ status: 'waiting_approval', retried_by: null });
+    expect((await get(owner, `/agents/${foreign['agents']}`)).body).toMatchObject({
+      name: 'Test agent',
+      status: 'active',
+    });
   });
 
   test('a path the service does not have', async () => {
@@ -235,7 +234,7 @@ describe('400 and 413', () => {
     ['/executions?agentId=agt_1', 'agentId', 'agent_id', 'validation_error'],
     ['/executions?limits=5', 'limits', 'limit', 'validation_error'],
     ['/executions?curser=x', 'curser', 'cursor', 'validation_error'],
-    ['/approvals?state=pending', 'state', 'status', 'validation_error'],
+    ['/approvals?stauts=pending', 'stauts', 'status', 'validation_error'],
     ['/templates?categories=hr', 'categories', 'category', 'validation_error'],
     ['/events?source=psa', 'source', 'source_product', 'validation_error'],
   ];
