@@ -55,7 +55,9 @@ export async function openApproval(deps: Deps, input: StepInput): Promise<GateOp
       fields: { status: 'waiting_approval', approval_id: approval._id, started_at: approval.created_at, attempts: 1 },
     },
   });
-  const opened = { approval_id: approval._id, expires_at: approval.expires_at.toISOString() };
+  // An engine that lost its data runs the step again: a gate that was decided before is settled at once.
+  const until = approval.status === 'pending' ? approval.expires_at : now;
+  const opened = { approval_id: approval._id, expires_at: until.toISOString() };
   if (written) {
     deps.cache.put(written);
     return { ...opened, seq: written.seq, status: written.status, ended: false };

@@ -79,7 +79,8 @@ type Environment = Record<string, string | undefined>;
 export class ConfigError extends Error {}
 
 function reader(env: Environment) {
-  const text = (name: SettingName): string => env[name] ?? SETTINGS[name].fallback;
+  // An empty value counts as unset: that is what `NAME=` in an env file means.
+  const text = (name: SettingName): string => env[name] || SETTINGS[name].fallback;
   return {
     text,
     integer: (name: SettingName): number => {

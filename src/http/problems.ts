@@ -1,7 +1,7 @@
 /** A thrown error → status, headers and the body each service's clients expect. */
-import { mongo } from 'mongoose';
 import type { ServiceName } from '../contracts/operation';
 import { Problem, problem, PROBLEMS } from '../contracts/problem';
+import { isStoreBusy, isStoreDown } from '../store/outages';
 
 interface Answer {
   status: number;
@@ -26,20 +26,6 @@ export function toProblem(error: unknown): Problem {
   if (isStoreBusy(error) || isStoreDown(error))
     return problem('store_unavailable', { cause: error, headers: { 'Retry-After': RETRY_SOON_SECONDS } });
   return problem('internal_error', { cause: error });
-}
-
-/** An operation that ran into its time limit (MaxTimeMSExpired): the store is there, but not now. */
-const isStoreBusy = (error: unknown): boolean => error instanceof mongo.MongoServerError && error.code === 50;
-
-/** FerretDB answers with an internal error while the PostgreSQL below it is away, so that text counts too. */
-function isStoreDown(error: unknown): boolean {
-  if (error instanceof mongo.MongoNetworkError || error instanceof mongo.MongoServerSelectionError) return true;
-  const { name, message } = error as { name?: string; message?: string };
-  if (name === 'MongooseServerSelectionError' || name === 'MongoPoolClearedError' || name === 'MongoNotConnectedError')
-    return true;
-  return /connect(ion)? (refused|reset|closed)|failed to connect to|buffering timed out|terminating connection|the database system is|client is closed|topology (is )?closed/i.test(
-    message ?? '',
-  );
 }
 
 /** The agent service's body: `{error, message, status}` and, where they help, `details` and `request_id`. */

@@ -17,6 +17,8 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
   },
   catalog: { at: /^src\/catalog\//, uses: ['contracts', 'domain', 'resources'], packages: [] },
 
+  // Telling an outage from a bug needs the driver's error classes, and nothing else of the store.
+  outages: { at: /^src\/store\/outages\.ts/, uses: [], packages: ['mongoose'] },
   store: {
     at: /^src\/store\//,
     uses: ['contracts', 'schema', 'domain', 'resources'],
@@ -64,6 +66,7 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
     at: /^src\/http\//,
     uses: [
       'guard',
+      'outages',
       'agents',
       'product',
       'console',
@@ -105,7 +108,7 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
     packages: ['mongoose', 'undici', 'mongodb-memory-server-core/*', 'node:*'],
   },
   dev: { at: /^scripts\/dev\//, uses: ['services'], packages: ['smtp-server', 'postal-mime', 'node:*'] },
-  seed: { at: /^scripts\/seed\//, uses: ['store', 'domain', 'contracts'], packages: ['node:crypto'] },
+  seed: { at: /^scripts\/seed\//, uses: ['store', 'resources', 'product', 'domain', 'contracts'], packages: ['node:crypto'] },
   // Tools that measure and record the whole product.
   tools: { at: /^scripts\/(bench|save-history)/, uses: ['*'], packages: ['*'] },
   scripts: {

@@ -72,7 +72,7 @@ test('a critical ticket is summarised, approved by a person and mailed once, and
   expect(done['credits_used']).toBe(1);
   const mails = await mailbox(harness.address.inboxUrl, text(done['id']));
   expect(mails).toHaveLength(1);
-  expect(mails[0]).toMatchObject({ text: expect.stringContaining('Mail server down / Call the client first') });
+  expect(mails[0]?.text).toContain('Mail server down / Call the client first');
   expect((await org.call('GET', '/agents/api/credits')).body).toMatchObject({
     total_used: 1,
     by_model: { quick: 1 },

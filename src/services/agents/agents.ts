@@ -1,53 +1,23 @@
 /** Agents: list, create, read, change, delete, clone. */
 import type { Context } from '../../context';
-import type { Agent, AgentDefinition, AgentStatus, CreateAgent, UpdateAgent } from '../../contracts/agent';
+import type { Agent, AgentDefinition, AgentStatus, UpdateAgent } from '../../contracts/agent';
 import type { Handlers } from '../../contracts/operation';
 import type { AgentOperations } from '../../contracts/operations/agents';
 import { problem } from '../../contracts/problem';
-import { eventCatalog } from '../../catalog/events';
 import { systemAgents } from '../../catalog/system-agents';
-import { mayMove, movesFrom } from '../../domain/agent-status';
-import { AGENT_CAP, monthOf } from '../../domain/credits';
-import { checkDefinition } from '../../domain/definition/check';
-import { matchesVersion, recordTag, stateTag } from '../../domain/etag';
+import { monthOf } from '../../domain/credits';
+import { recordTag, stateTag } from '../../domain/etag';
 import { newId } from '../../domain/ids';
-import { schemaProblem } from '../../domain/json-schema';
 import { agentStats, presentAgent, presentSystemAgent } from '../../domain/present';
 import { finishDeletion } from '../../events/agent-deletion';
 import * as store from '../../store/agents';
 import { readMonth } from '../../store/credits';
-import { readTenant } from '../../store/tenants';
+import { applyUpdate, checked, definitionOf } from './agent-change';
 
 type Names = 'listAgents' | 'createAgent' | 'getAgent' | 'updateAgent' | 'deleteAgent' | 'cloneAgent';
 
 /** Agents one org may keep, drafts included. */
 const AGENTS_MAX = 1_000;
-
-/** Fills in what an author may leave out. Defaults live here, not in the schema, where a union would misplace them. */
-const definitionOf = (body: CreateAgent): AgentDefinition => ({
-  name: body.name,
-  description: body.description ?? '',
-  category: body.category ?? 'custom',
-  trigger: { ...body.trigger, filters: body.trigger.filters ?? [] },
-  conditions: body.conditions ?? [],
-  steps: body.steps,
-  conflict_behavior: body.conflict_behavior ?? 'additive',
-  priority: body.priority ?? 0,
-  client_scope: body.client_scope ?? 'all',
-  client_ids: body.client_ids ?? [],
-});
-
-/** Refuses a definition that could not run, with a pointer to each fault; nothing of it is stored. */
-function checked(definition: AgentDefinition): AgentDefinition {
-  const findings = checkDefinition(definition, eventCatalog, schemaProblem);
-  if (findings.length === 0) return definition;
-  const first = findings[0];
-  const message =
-    findings.length === 1 && first
-      ? `${first.path}: ${first.message}${first.suggestion ? ` Did you mean ${first.suggestion}?` : ''}`
-      : `${findings.length} problems in the definition.`;
-  throw problem('invalid_agent_config', { message, findings });
-}
 
 /** Run figures and this month's credits of every agent of the org. */
 async function figures(context: Context, orgId: string) {
@@ -121,24 +91,6 @@ export async function addAgent(context: Context, agent: NewAgent): Promise<Agent
   return presentAgent(record, agentStats(undefined, 0));
 }
 
-async function claim(context: Context, orgId: string, agentId: string): Promise<void> {
-  const tenant = await readTenant(context.store, orgId);
-  const tier = tenant?.tier ?? 'standard';
-  const cap = tenant?.agentLimit ?? AGENT_CAP[tier];
-  if (await store.claimSlot(context.store, orgId, agentId, cap)) return;
-  throw problem('agent_limit_reached', {
-    message: `${cap} agents are active, the most tier ${tier} allows. Pause one or move to a larger tier.`,
-    facts: { limit: cap, active: cap, tier },
-  });
-}
-
-function refuseMove(from: AgentStatus, to: AgentStatus): never {
-  throw problem('invalid_status_transition', {
-    message: `An agent cannot go from ${from} to ${to}; from ${from} it can go to ${movesFrom(from).join(' or ')}.`,
-    facts: { from, to, allowed: movesFrom(from) },
-  });
-}
-
 /** Pausing or resuming a system agent for one org; nothing else about it can be changed. */
 async function updateSystem(context: Context, orgId: string, id: string, body: UpdateAgent): Promise<Agent> {
   const onlyStatus = Object.keys(body).length === 1 && (body.status === 'paused' || body.status === 'active');
@@ -157,47 +109,6 @@ function notFound(): never {
 }
 
 const isSystem = (id: string): boolean => systemAgents.some((agent) => agent.id === id);
-
-/** The change of an update as stored fields; the definition is checked as a whole. */
-function changeOf(record: store.AgentRecord, body: UpdateAgent, now: Date): Partial<store.AgentRecord> {
-  const { status, ...fields } = body;
-  const change: Partial<store.AgentRecord> = {
-    updated_at: now,
-    version: record.version + 1,
-    ...(status ? { status } : {}),
-  };
-  const activates = status === 'active' && record.status !== 'active';
-  if (Object.keys(fields).length === 0 && !activates) return change;
-  const definition = checked(definitionOf({ ...record.definition, ...fields }));
-  return {
-    ...change,
-    definition,
-    name: definition.name,
-    category: definition.category,
-    event_type: definition.trigger.event_type,
-    source_product: definition.trigger.source_product,
-  };
-}
-
-/** Applies an update; a slot that was claimed for a change that lost is given back. */
-async function applyUpdate(context: Context, record: store.AgentRecord, body: UpdateAgent): Promise<store.AgentRecord> {
-  const to = body.status ?? record.status;
-  if (record.type === 'template' || !mayMove(record.status, to)) refuseMove(record.status, to);
-  const change = changeOf(record, body, context.clock.now());
-  const activates = to === 'active' && record.status !== 'active';
-  if (activates) await claim(context, record.org_id, record._id);
-  const changed = await store.changeAgent(
-    context.store,
-    { orgId: record.org_id, id: record._id, version: record.version },
-    change,
-  );
-  if (!changed) {
-    if (activates) await store.freeSlot(context.store, record.org_id, record._id);
-    throw problem('version_conflict', { message: 'The agent was changed by somebody else meanwhile; read it again.' });
-  }
-  if (to !== 'active' && record.status === 'active') await store.freeSlot(context.store, record.org_id, record._id);
-  return changed;
-}
 
 export const agentHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
   async listAgents({ context, principal, query }) {
@@ -230,11 +141,8 @@ export const agentHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
 
   async updateAgent({ context, principal, params, body, headers }) {
     if (isSystem(params.id)) return shown(await updateSystem(context, principal.orgId, params.id, body));
-    const record = (await store.findAgent(context.store, principal.orgId, params.id)) ?? notFound();
-    if (!matchesVersion(headers['if-match'], record._id, record.version)) {
-      throw problem('version_conflict', { facts: { etag: `W/"${recordTag(record._id, record.version)}"` } });
-    }
-    return shown(await present(context, await applyUpdate(context, record, body)));
+    const at = { orgId: principal.orgId, id: params.id, ifMatch: headers['if-match'] };
+    return shown(await present(context, await applyUpdate(context, at, body)));
   },
 
   async deleteAgent({ context, principal, params }) {

@@ -82,7 +82,7 @@ const summaryOf = (fields: Record<string, unknown>): Record<string, unknown> => 
   ...fields,
 });
 
-const executionOf = (org: TestOrg, fields: Record<string, unknown>): unknown => ({
+const executionOf = (fields: Record<string, unknown>): unknown => ({
   ...summaryOf({}),
   agent_version: 2,
   started_at: ISO,
@@ -227,7 +227,7 @@ describe('executions and approvals', () => {
 
   test('GET /api/executions/:id answers the trigger event and the step trace', async () => {
     expect(waiting).toEqual(
-      executionOf(org, {
+      executionOf({
         status: 'waiting_approval',
         completed_at: null,
         steps: [
@@ -295,7 +295,7 @@ describe('executions and approvals', () => {
       }),
     );
     const done = await waitForExecution(org, executionId, ['completed']);
-    expect(done).toEqual(executionOf(org, {}));
+    expect(done).toEqual(executionOf({}));
     const gate = list(done['steps'])[1];
     expect(gate).toMatchObject({
       status: 'completed',
@@ -313,7 +313,7 @@ describe('executions and approvals', () => {
     await openGateOf(org, id);
     const answer = await post(org, `/executions/${id}/cancel`);
     expect(answer.status).toBe(200);
-    expect(answer.body).toEqual(executionOf(org, { status: 'cancelled', status_reason: 'cancelled_by_user' }));
+    expect(answer.body).toEqual(executionOf({ status: 'cancelled', status_reason: 'cancelled_by_user' }));
   });
 
   test('POST /api/executions/:id/retry answers 202 with the new execution and where it is', async () => {
@@ -323,7 +323,7 @@ describe('executions and approvals', () => {
     const answer = await post(org, `/executions/${id}/retry`);
     expect(answer.status).toBe(202);
     expect(answer.body).toEqual(
-      executionOf(org, { status: 'pending', started_at: null, completed_at: null, attempt_no: 2, retry_of: id }),
+      executionOf({ status: 'pending', started_at: null, completed_at: null, attempt_no: 2, retry_of: id }),
     );
     expect(answer.headers.get('location')).toBe(`/agents/api/executions/${text(answer.body['id'])}`);
     expect((await get(org, `/executions/${id}`)).body['retried_by']).toBe(answer.body['id']);

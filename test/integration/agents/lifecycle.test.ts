@@ -40,16 +40,12 @@ describe('create and change', () => {
         filters: [{ field: 'days_overdue', operator: 'gt', value: 30 }],
       },
       conditions: [{ field: 'event_payload.amount', operator: 'gte', value: 100 }],
-      steps: [VARIABLES, GATE].map((step) => ({ ...step, name: `The ${step.id}` })),
+      steps: [{ ...GATE, name: 'Ask', message: 'Remind about {{event_payload.amount}}?', expires_in: '30m' }],
       conflict_behavior: 'exclusive',
       priority: 7,
       client_scope: 'selected',
       client_ids: ['cli_1', 'cli_2'],
     };
-    // The invoice has no name; the steps only need to be valid.
-    full.steps = full.steps.map((step) =>
-      JSON.parse(JSON.stringify(step).replaceAll('payload.name', 'payload.amount')),
-    );
     const created = await post(org, '/agents', full);
     expect([created.status, created.body]).toEqual([201, expect.objectContaining(full)]);
     expect((await get(org, `/agents/${text(created.body['id'])}`)).body).toEqual(created.body);
@@ -194,33 +190,22 @@ describe('delete', () => {
       const id = await draft();
       for (const status of statuses) await move(id, status);
       const answers = await parallel(2, () => remove(org, `/agents/${id}`));
-      expect(answers.map(({ status }) => status).toSorted()).toEqual([204, 404]);
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([204, 404]));
     }
   });
 });
 
 describe('the cap of active agents', () => {
-  test.each([
-    ['standard', 10],
-    ['professional', 50],
-  ] as const)('is that of tier %s: %d', async (tier, cap) => {
-    const capped = await harness.newOrg({ tier, rate: 100_000 });
-    // A key of this tier makes few requests a minute; the cap itself is what the refusal names.
-    const other = await harness.newOrg({ agentLimit: 0 });
-    expectRefusal(await move(await draft(other), 'active', other), 429, 'agent_limit_reached');
-    const answer = tier === 'standard' ? await fillTo(capped, cap) : null;
-    if (answer) {
-      expectRefusal(answer, 429, 'agent_limit_reached');
-      expect(answer.body['details']).toEqual([{ limit: cap, active: cap, tier }]);
-      expect(answer.headers.get('retry-after')).toBeNull();
-    }
+  test('is that of the tier, and the refusal names it', async () => {
+    const capped = await harness.newOrg({ tier: 'standard' });
+    for (let count = 0; count < 10; count += 1)
+      expect((await move(await draft(capped), 'active', capped)).status).toBe(200);
+    const answer = await move(await draft(capped), 'active', capped);
+    expectRefusal(answer, 429, 'agent_limit_reached');
+    expect(answer.body['details']).toEqual([{ limit: 10, active: 10, tier: 'standard' }]);
+    // Waiting does not help, so nothing says how long to wait.
+    expect(answer.headers.get('retry-after')).toBeNull();
   });
-
-  /** Activates as many as the cap allows; answers what one more gets. */
-  async function fillTo(of: TestOrg, cap: number): Promise<Answer> {
-    for (let count = 0; count < cap; count += 1) expect((await move(await draft(of), 'active', of)).status).toBe(200);
-    return move(await draft(of), 'active', of);
-  }
 
   test('of ten activations at once exactly as many succeed as there are places', async () => {
     const capped = await harness.newOrg({ agentLimit: 4 });

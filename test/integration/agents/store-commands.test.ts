@@ -25,7 +25,7 @@ const WARM_UP = 3;
 
 const vars = (id: string) => ({ type: 'set_variables', id, values: { [id]: 'Hello {{event_payload.name}}' } });
 
-let processes: ProductProcess[] = [];
+const processes: ProductProcess[] = [];
 let proxies: { api: StoreProxy; worker: StoreProxy };
 let store: OpenStore;
 let engine: Engine;
@@ -33,8 +33,9 @@ let org: TestOrg;
 
 /** An api and a worker of their own, on data and a task queue of their own: nobody else's work is counted. */
 beforeAll(async () => {
-  const { address, close } = joinStack();
-  await close();
+  const harness = joinStack();
+  const { address } = harness;
+  await harness.close();
   const port = await choosePort();
   const uri = (address.env['MONGODB_URI'] ?? '').replace(/\/signalbox\b/, '/signalbox_commands');
   proxies = { api: await startStoreProxy(uri), worker: await startStoreProxy(uri) };

@@ -13,6 +13,7 @@ import type { Context } from '../../../src/context';
 import {
   fakeRequest,
   newTenant,
+  newUser,
   openTestStore,
   readPsa,
   refusalOf,
@@ -27,6 +28,7 @@ let context: Context;
 let guard: CredentialGuard;
 let orgId: string;
 let signedIn: SignedIn;
+let colleague: string;
 let privateKey: KeyObject;
 
 beforeAll(async () => {
@@ -35,6 +37,7 @@ beforeAll(async () => {
   guard = createGuard(context);
   orgId = await newTenant(store);
   signedIn = await signIn(context, orgId);
+  colleague = (await newUser(store, orgId))._id;
   const seed = Buffer.from(hkdfSync('sha256', context.config.secrets.session, '', 'signalbox session signing key', 32));
   const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), seed]);
   privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
@@ -100,7 +103,8 @@ const forgeries: Record<string, () => string> = {
   'not valid yet': () => ed25519(goodHeader, { ...goodClaims(), nbf: seconds(600) }),
   'no session': () => ed25519(goodHeader, without('sid')),
   'a session that does not exist': () => ed25519(goodHeader, { ...goodClaims(), sid: 'ses_none' }),
-  'the session of another user': () => ed25519(goodHeader, { ...goodClaims(), sub: 'usr_other' }),
+  'the session of a user who does not exist': () => ed25519(goodHeader, { ...goodClaims(), sub: 'usr_other' }),
+  'the session of another user of the org': () => ed25519(goodHeader, { ...goodClaims(), sub: colleague }),
   'the session in another org': () => ed25519(goodHeader, { ...goodClaims(), tid: 'org_other' }),
   'claims changed after signing': () => {
     const [header, , signature] = ed25519(goodHeader, goodClaims()).split('.');

@@ -1,0 +1,133 @@
+/** Changing an agent: the definition is checked as a whole, the status moves as it may, the slot follows the status. */
+import type { Context } from '../../context';
+import type { AgentDefinition, AgentStatus, CreateAgent, UpdateAgent } from '../../contracts/agent';
+import { problem } from '../../contracts/problem';
+import { eventCatalog } from '../../catalog/events';
+import { mayMove, movesFrom } from '../../domain/agent-status';
+import { AGENT_CAP } from '../../domain/credits';
+import { checkDefinition } from '../../domain/definition/check';
+import { matchesVersion, recordTag, weakTag } from '../../domain/etag';
+import { schemaProblem } from '../../domain/json-schema';
+import * as store from '../../store/agents';
+import { readTenant } from '../../store/tenants';
+
+/** How often a change is tried again when another one came first. */
+const CHANGE_ATTEMPTS = 20;
+
+/** Fills in what an author may leave out. Defaults live here, not in the schema, where a union would misplace them. */
+export const definitionOf = (body: CreateAgent): AgentDefinition => ({
+  name: body.name,
+  description: body.description ?? '',
+  category: body.category ?? 'custom',
+  trigger: { ...body.trigger, filters: body.trigger.filters ?? [] },
+  conditions: body.conditions ?? [],
+  steps: body.steps,
+  conflict_behavior: body.conflict_behavior ?? 'additive',
+  priority: body.priority ?? 0,
+  client_scope: body.client_scope ?? 'all',
+  client_ids: body.client_ids ?? [],
+});
+
+/** Refuses a definition that could not run, with a pointer to each fault; nothing of it is stored. */
+export function checked(definition: AgentDefinition): AgentDefinition {
+  const findings = checkDefinition(definition, eventCatalog, schemaProblem);
+  if (findings.length === 0) return definition;
+  const [first] = findings;
+  const message =
+    findings.length === 1 && first
+      ? `${first.path}: ${first.message}`
+      : `${findings.length} problems in the definition.`;
+  throw problem('invalid_agent_config', { message, findings });
+}
+
+async function claim(context: Context, orgId: string, agentId: string): Promise<void> {
+  const tenant = await readTenant(context.store, orgId);
+  const tier = tenant?.tier ?? 'standard';
+  const cap = tenant?.agentLimit ?? AGENT_CAP[tier];
+  if (await store.claimSlot(context.store, orgId, agentId, cap)) return;
+  throw problem('agent_limit_reached', {
+    message: `${cap} agents are active, the most tier ${tier} allows. Pause one or move to a larger tier.`,
+    facts: { limit: cap, active: cap, tier },
+  });
+}
+
+/**
+ * Makes the slot follow the status, whatever others did to it meanwhile. The status is read again after the slot was
+ * given back: an agent that was activated in between gets it once more.
+ */
+async function settleSlot(context: Context, { org_id: orgId, _id: id }: store.AgentRecord): Promise<void> {
+  const isActive = async (): Promise<boolean> => (await store.findAgent(context.store, orgId, id))?.status === 'active';
+  const keep = () => store.claimSlot(context.store, orgId, id, Number.MAX_SAFE_INTEGER);
+  if (await isActive()) {
+    await keep();
+    return;
+  }
+  await store.freeSlot(context.store, orgId, id);
+  if (await isActive()) await keep();
+}
+
+function refuseMove(from: AgentStatus, to: AgentStatus): never {
+  throw problem('invalid_status_transition', {
+    message: `An agent cannot go from ${from} to ${to}; from ${from} it can go to ${movesFrom(from).join(' or ')}.`,
+    facts: { from, to, allowed: movesFrom(from) },
+  });
+}
+
+/** The change of an update as stored fields. */
+function changeOf(record: store.AgentRecord, body: UpdateAgent, now: Date): Partial<store.AgentRecord> {
+  const { status, ...fields } = body;
+  const change: Partial<store.AgentRecord> = {
+    updated_at: now,
+    version: record.version + 1,
+    ...(status ? { status } : {}),
+  };
+  const activates = status === 'active' && record.status !== 'active';
+  if (Object.keys(fields).length === 0 && !activates) return change;
+  const definition = checked(definitionOf({ ...record.definition, ...fields }));
+  return {
+    ...change,
+    definition,
+    name: definition.name,
+    category: definition.category,
+    event_type: definition.trigger.event_type,
+    source_product: definition.trigger.source_product,
+  };
+}
+
+/** Applies an update to the version that was read; null when another change came first. */
+async function tryUpdate(
+  context: Context,
+  record: store.AgentRecord,
+  body: UpdateAgent,
+): Promise<store.AgentRecord | null> {
+  const to = body.status ?? record.status;
+  if (record.type === 'template' || !mayMove(record.status, to)) refuseMove(record.status, to);
+  const change = changeOf(record, body, context.clock.now());
+  const moves = to !== record.status;
+  if (moves && to === 'active') await claim(context, record.org_id, record._id);
+  const at = { orgId: record.org_id, id: record._id, version: record.version };
+  const changed = await store.changeAgent(context.store, at, change);
+  if (moves) await settleSlot(context, record);
+  return changed;
+}
+
+/**
+ * Applies an update. A lost race is told to whoever asked with `If-Match`, and tried again on the newer version for
+ * everybody else: fields that only the other change named are kept.
+ */
+export async function applyUpdate(
+  context: Context,
+  at: { orgId: string; id: string; ifMatch: string | string[] | undefined },
+  body: UpdateAgent,
+): Promise<store.AgentRecord> {
+  for (let attempt = 0; attempt < CHANGE_ATTEMPTS; attempt += 1) {
+    const record = await store.findAgent(context.store, at.orgId, at.id);
+    if (!record) throw problem('agent_not_found');
+    if (!matchesVersion(at.ifMatch, record._id, record.version)) {
+      throw problem('version_conflict', { facts: { etag: weakTag(recordTag(record._id, record.version)) } });
+    }
+    const changed = await tryUpdate(context, record, body);
+    if (changed) return changed;
+  }
+  throw problem('version_conflict', { message: 'The agent is being changed by others all the time; try again.' });
+}
