@@ -64,7 +64,8 @@ function guessedType(path: string, sample: unknown): FieldType | null {
 
 /** Paragraphs and objects are for texts and conditions; as a filter they would never match. */
 function typeOf(declared: Field | undefined, path: string, sample: unknown): FieldType | null {
-  if (!declared) return guessedType(path, sample);
+  // A field that a resource never has, such as the client of a board, is nothing to filter by.
+  if (!declared) return sample === null ? null : guessedType(path, sample);
   const { kind, schema } = declared.traits;
   if (kind === 'string' && Number(schema['maxLength'] ?? 0) > LINE_MAX) return null;
   return TYPES[kind];
