@@ -118,8 +118,10 @@ export const EventOutcome = Type.Object({
   agent_name: Type.String(),
   outcome: Enum(OUTCOMES),
   reason: Type.String(),
-  failing_rule: Type.Optional(Anything({ description: 'The filter or condition that did not hold' })),
-  actual: Type.Optional(Anything({ description: 'The value the rule saw' })),
+  failing_rule: Type.Optional(
+    Anything({ description: 'The filter or condition that did not hold; its beginning as text where it is long' }),
+  ),
+  actual: Type.Optional(Anything({ description: 'The value the rule saw; its beginning as text where it is long' })),
   execution_id: Type.Optional(Type.String()),
 });
 export type EventOutcome = Static<typeof EventOutcome>;

@@ -50,7 +50,16 @@ function scopeRefusal(definition: AgentDefinition, clientId: string | null): Ref
   };
 }
 
-const worded = (rule: unknown): string => JSON.stringify(rule);
+/** Outcomes are for people: one event is told about a thousand agents in one record, so each part of it stays small. */
+const SHOWN_MAX = 500;
+const shortened = (text: string): string => (text.length <= SHOWN_MAX ? text : `${text.slice(0, SHOWN_MAX)}…`);
+const worded = (value: unknown): string => shortened(JSON.stringify(value) ?? 'null');
+
+/** The value itself, or the beginning of it as text where it is large. */
+function shown(value: unknown): unknown {
+  if (typeof value === 'string') return shortened(value);
+  return (JSON.stringify(value) ?? '').length <= SHOWN_MAX ? (value ?? null) : worded(value);
+}
 
 function ruleRefusal(candidate: Candidate, event: BusEvent, facts: Facts): Refusal | null {
   const filtered = matchesFilters(candidate.definition.trigger.filters ?? [], event.payload, facts.now);
@@ -58,8 +67,8 @@ function ruleRefusal(candidate: Candidate, event: BusEvent, facts: Facts): Refus
     return {
       outcome: 'filtered',
       reason: `Filter ${worded(filtered.rule)} does not hold.`,
-      failing_rule: filtered.rule,
-      actual: filtered.actual ?? null,
+      failing_rule: shown(filtered.rule),
+      actual: shown(filtered.actual),
     };
   }
   const { payload, ...envelope } = event;
@@ -70,8 +79,8 @@ function ruleRefusal(candidate: Candidate, event: BusEvent, facts: Facts): Refus
       return {
         outcome: 'condition_false',
         reason: `Condition ${worded(verdict.rule)} does not hold.`,
-        failing_rule: verdict.rule,
-        actual: verdict.actual ?? null,
+        failing_rule: shown(verdict.rule),
+        actual: shown(verdict.actual),
       };
     }
   }

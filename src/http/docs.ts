@@ -112,6 +112,7 @@ export function docsRouter(context: Context): Router {
     );
   }
   let index: string | null = null;
+  router.get('/', (_request, response) => response.redirect('/docs'));
   router.get('/docs', (_request, response) => sendHtml(response, (index ??= indexPage())));
   router.get('/docs/errors/:code', (request, response, next) => {
     const code = codeOf(request.params.code);

@@ -1,0 +1,146 @@
+/** The repairs, each against the very state it is for; a healthy system needs none of them. */
+import { readConfig } from '../../src/config';
+import { SWEEP, workflowIdOf } from '../../src/contracts/messages';
+import { connectEngine, type Engine } from '../../src/engine/connect';
+import { executionRecord } from '../../src/domain/execution';
+import { newId } from '../../src/domain/ids';
+import { monthOf } from '../../src/domain/credits';
+import { findAgent } from '../../src/store/agents';
+import { approvals } from '../../src/store/approvals';
+import { credits, ensureMonth, readMonth, reserve } from '../../src/store/credits';
+import { endExecution, executions, openExecution } from '../../src/store/executions';
+import { activeAgent, definitionWith, GATE, openGateOf, run, VARIABLES } from '../support/agents';
+import { joinStack, list, text, waitFor, waitForExecution, type Harness, type TestOrg } from '../support/harness';
+
+let harness: Harness;
+let engine: Engine;
+
+beforeAll(() => {
+  harness = joinStack();
+  engine = connectEngine(readConfig(harness.address.env).temporal);
+});
+afterAll(async () => {
+  await engine.close();
+  await harness.close();
+});
+
+const MINUTE = 60_000;
+const ago = (milliseconds: number): Date => new Date(Date.now() - milliseconds);
+
+/** Runs one pass now; the schedule's own passes may find the work first, which is just as good. */
+const sweep = async (): Promise<Record<string, number>> =>
+  (await engine.client.workflow.execute(SWEEP, {
+    workflowId: newId('sweep'),
+    taskQueue: engine.taskQueue,
+    args: [],
+  })) as Record<string, number>;
+
+const makeQuiet = (id: string) =>
+  executions.in(harness.store).updateOne({ _id: id }, { $set: { touched_at: ago(5 * MINUTE) } });
+
+async function waitingExecution(org: TestOrg): Promise<string> {
+  await activeAgent(org, definitionWith([GATE, VARIABLES]));
+  const id = await run(org);
+  await openGateOf(org, id);
+  return id;
+}
+
+test('a workflow that an operator terminated ends its record as failed and closes its gate', async () => {
+  const org = await harness.newOrg();
+  const id = await waitingExecution(org);
+  await engine.client.workflow.getHandle(workflowIdOf(id)).terminate('test');
+  await makeQuiet(id);
+  await sweep();
+  const ended = await waitForExecution(org, id, ['failed']);
+  expect(ended).toMatchObject({ status_reason: 'terminated_by_operator', error: { code: 'terminated_by_operator' } });
+  expect(list(ended['steps']).map((step) => step['status'])).toEqual(['skipped', 'skipped']);
+  const gate = list((await org.call('GET', `/agents/api/approvals?execution_id=${id}`)).body['approvals'])[0];
+  expect(gate).toMatchObject({ status: 'denied', decided_by: 'system:execution_cancelled' });
+});
+
+test('a record that the engine never heard of is started', async () => {
+  const org = await harness.newOrg();
+  const agentId = await activeAgent(org, definitionWith([VARIABLES]));
+  const agent = await findAgent(harness.store, org.id, agentId);
+  if (!agent) throw new Error('the agent is gone');
+  const record = executionRecord({
+    id: newId('exe'),
+    now: ago(5 * MINUTE),
+    orgName: 'Test org',
+    agent: { id: agentId, name: agent.name, version: 1, definition: agent.definition },
+    event: {
+      id: newId('evt'),
+      org_id: org.id,
+      event_type: 'custom.test',
+      source_product: 'psa',
+      occurred_at: ago(0).toISOString(),
+      client_id: null,
+      payload: { name: 'Ada' },
+    },
+  });
+  await openExecution(harness.store, { ...record, start_pending: false });
+  await sweep();
+  expect((await waitForExecution(org, record._id, ['completed']))['status']).toBe('completed');
+});
+
+test('a workflow that still runs although its record was cancelled is cancelled too', async () => {
+  const org = await harness.newOrg();
+  const id = await waitingExecution(org);
+  await endExecution(harness.store, {
+    id,
+    orgId: org.id,
+    status: 'cancelled',
+    reason: 'cancelled_by_user',
+    error: null,
+    now: ago(2 * MINUTE),
+  });
+  await sweep();
+  const status = await waitFor(async () => {
+    const { name } = (await engine.client.workflow.getHandle(workflowIdOf(id)).describe()).status;
+    return name === 'RUNNING' ? null : name;
+  });
+  expect(status).toBe('CANCELLED');
+});
+
+test('credits held for a step of an execution that is over are given back', async () => {
+  const org = await harness.newOrg();
+  const now = new Date();
+  const month = monthOf(now);
+  await ensureMonth(harness.store, { orgId: org.id, month, allocation: 100 }, now);
+  const reservation = {
+    orgId: org.id,
+    month,
+    id: `${newId('exe')}:0`,
+    agentId: 'agt_gone',
+    tier: 'quick' as const,
+    credits: 7,
+  };
+  expect(await reserve(harness.store, reservation, ago(2 * 60 * MINUTE))).toBe('reserved');
+  expect((await readMonth(harness.store, org.id, month))?.available).toBe(93);
+  await sweep();
+  await waitFor(async () => (await readMonth(harness.store, org.id, month))?.available === 100);
+  expect((await credits.in(harness.store).findById(`${org.id}:${month}`).lean())?.total_used).toBe(0);
+});
+
+test('a healthy execution that waits at its gate for long is left alone', async () => {
+  const org = await harness.newOrg();
+  const id = await waitingExecution(org);
+  await makeQuiet(id);
+  await sweep();
+  expect((await org.call('GET', `/agents/api/executions/${id}`)).body['status']).toBe('waiting_approval');
+  await org.call('POST', `/agents/api/executions/${id}/cancel`);
+});
+
+test('a decision whose signal was lost is signalled again', async () => {
+  const org = await harness.newOrg();
+  const id = await waitingExecution(org);
+  const gate = list((await org.call('GET', `/agents/api/approvals?execution_id=${id}`)).body['approvals'])[0];
+  // As the API leaves it when it dies between the decision and the signal.
+  await approvals
+    .in(harness.store)
+    .updateOne(
+      { _id: text(gate?.['id']) },
+      { $set: { status: 'approved', decided_by: 'usr_test', decided_at: ago(10_000), decided_via: 'api' } },
+    );
+  expect((await waitForExecution(org, id, ['completed']))['status']).toBe('completed');
+});
