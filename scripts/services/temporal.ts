@@ -10,7 +10,7 @@ import type { EngineAddresses, Found, Source } from './types';
 
 const FRONTEND = 'temporal.api.workflowservice.v1.WorkflowService';
 
-// Measured (perf.md §1). The default reads a task queue 20 times a second, which costs up to 50 ms per task.
+// Measured. The default reads a task queue 20 times a second, which costs up to 50 ms per task.
 const DYNAMIC_CONFIG = [
   'history.transferProcessorMaxPollRPS=100000',
   'history.timerProcessorMaxPollRPS=1000',

@@ -38,7 +38,7 @@ const readiness =
 export function createApp(context: Context, guard: Guard, health: Health): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', 'simple').set('case sensitive routing', true);
-  app.use(opening);
+  app.use(opening(guard));
   app.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
   app.get('/readyz', readiness(health));
   // Before the mounts: each of them answers every path below it that it does not know.

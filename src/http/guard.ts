@@ -1,17 +1,22 @@
 /** What stands between a request and its handler: who is calling, and whether they may call now. */
 import type { IncomingMessage } from 'node:http';
 import type { Operation } from '../contracts/operation';
+import type { Problem } from '../contracts/problem';
 import type { Principal } from '../contracts/principal';
 
 export interface Admission {
   principal: Principal;
   /** The three `X-RateLimit-*` headers and the structured ones beside them. */
   headers: Record<string, string>;
-  /** Gives the charge back: the reply turned out to be a 304 or our own 503. */
-  refund(): void;
+  /** Set when the limit is spent and only a 304 may still be answered; anything else is this refusal. */
+  exhausted?: Problem;
+  /** Gives the charge back, because the reply is a 304 or our own 503; answers the headers that are true then. */
+  refund(): Record<string, string>;
 }
 
 export interface Guard {
+  /** The rate headers of a reply that is given before, or without, admission. */
+  headersFor(request: IncomingMessage): Record<string, string>;
   /**
    * Authenticates, charges the limits and checks the scope or permission, in that order.
    * Throws `unauthorized`, `rate_limited`, `forbidden` and their kin, with the rate headers set on the problem.

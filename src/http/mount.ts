@@ -109,11 +109,12 @@ async function answer(route: Route, exchange: Exchange, context: Context): Promi
     const tag = weakTag(reply.etag);
     response.set({ ETag: tag, 'Cache-Control': 'private, no-cache', Vary: 'Authorization, X-Integration-Key, Cookie' });
     if (request.method === 'GET' && matchesTag(request.headers['if-none-match'], tag)) {
-      admission?.refund();
+      if (admission) response.set(admission.refund());
       response.status(304).end();
       return;
     }
   }
+  if (admission?.exhausted) throw admission.exhausted;
   if (reply.body === undefined) response.status(reply.status).end();
   else response.status(reply.status).json(reply.body);
 }
@@ -172,7 +173,8 @@ function serve(route: Route, guard: Guard, context: Context): RequestHandler {
       await answer(route, exchange, context);
     } catch (error) {
       refuse(error, route.operation.service, exchange, context);
-      if (response.statusCode === 503) exchange.admission?.refund();
+      // Our own outage costs the caller nothing; the headers have left with the reply already.
+      if (response.statusCode === 503) void exchange.admission?.refund();
     }
     if (exchange.admission) guard.record(exchange.admission.principal, response.statusCode);
     logLine(exchange, route.operation.id, context);
@@ -181,15 +183,18 @@ function serve(route: Route, guard: Guard, context: Context): RequestHandler {
 
 const requestIdOf = (response: Response): string => String(response.getHeader('X-Request-Id'));
 
-/** First middleware of every mount: an id and the headers that every reply carries. */
-export const opening: RequestHandler = (_request, response, next) => {
-  response.set({
-    'X-Request-Id': newId('req'),
-    'X-Content-Type-Options': 'nosniff',
-    'Cache-Control': 'private, no-store',
-  });
-  next();
-};
+/** First middleware of all: an id and the headers that every reply carries, whatever becomes of the request. */
+export const opening =
+  (guard: Guard): RequestHandler =>
+  (request, response, next) => {
+    response.set({
+      'X-Request-Id': newId('req'),
+      'X-Content-Type-Options': 'nosniff',
+      'Cache-Control': 'private, no-store',
+      ...guard.headersFor(request),
+    });
+    next();
+  };
 
 function routeOf(operation: Operation, handler: Handler<Operation, Context> | undefined): Route {
   if (!handler) throw new Error(`Operation ${operation.id} has no handler`);

@@ -126,9 +126,11 @@ function discriminators(error: ErrorObject): string[] {
   });
 }
 
-/** `if`, `oneOf` and `not` only say that their members failed; the members' own errors are the useful ones. */
+const NESTING: readonly string[] = ['oneOf', 'anyOf', 'if'];
+
+/** `if`, `oneOf` and `anyOf` only say that their members failed; the members' own errors are the useful ones. */
 const isNoise = (error: ErrorObject, all: ErrorObject[]): boolean =>
-  (error.keyword === 'oneOf' || error.keyword === 'anyOf') &&
+  NESTING.includes(error.keyword) &&
   all.some((other) => other.instancePath.startsWith(error.instancePath) && other !== error);
 
 function findingOf(error: ErrorObject): Finding {

@@ -55,8 +55,9 @@ const guard: Guard = {
     Promise.resolve({
       principal: principalOf(String(request.headers.authorization).replace('Bearer ', '')),
       headers: {},
-      refund: () => undefined,
+      refund: () => ({}),
     }),
+  headersFor: () => ({}),
   record: () => undefined,
   close: () => Promise.resolve(),
 };
