@@ -8,8 +8,8 @@ import { matchAgents, type Candidate } from '../domain/matching';
 import { startExecution } from '../engine/executions';
 import { findAgent, listeningAgents, readRuntime, type AgentRecord } from '../store/agents';
 import { markOpened, recordEvent, type EventRecord } from '../store/events';
+import { orgFacts, type OrgFacts } from './org-facts';
 import { openExecution, type ExecutionRecord } from '../store/executions';
-import { readTenant } from '../store/tenants';
 
 export interface Published {
   eventId: string;
@@ -26,45 +26,38 @@ export const candidateOf = (record: AgentRecord): Candidate => ({
   definition: record.definition,
 });
 
-const systemCandidates = (event: BusEvent, paused: readonly string[]): Candidate[] =>
-  systemAgents
-    .filter(
-      ({ definition }) =>
-        definition.trigger.event_type === event.event_type &&
-        definition.trigger.source_product === event.source_product,
-    )
-    .map(({ id, definition, version }) => ({
-      id,
-      name: definition.name,
-      system: true,
-      version,
-      definition,
-      status: paused.includes(id) ? 'paused' : 'active',
-    }));
+const systemAgentsFor = (event: BusEvent): typeof systemAgents =>
+  systemAgents.filter(
+    ({ definition: { trigger } }) =>
+      trigger.event_type === event.event_type && trigger.source_product === event.source_product,
+  );
+
+/** System agents that listen for the event; which of them are paused is read only when there are any. */
+async function systemCandidates(context: Context, event: BusEvent): Promise<Candidate[]> {
+  const listening = systemAgentsFor(event);
+  if (listening.length === 0) return [];
+  const { paused_system: paused } = await readRuntime(context.store, event.org_id);
+  return listening.map(({ id, definition, version }) => ({
+    id,
+    name: definition.name,
+    system: true,
+    version,
+    definition,
+    status: paused.includes(id) ? 'paused' : 'active',
+  }));
+}
 
 /** Every agent that listens for the event, active or not. */
 async function candidatesFor(context: Context, event: BusEvent): Promise<Candidate[]> {
-  const [own, runtime] = await Promise.all([
+  const [own, system] = await Promise.all([
     listeningAgents(context.store, event.org_id, event),
-    readRuntime(context.store, event.org_id),
+    systemCandidates(context, event),
   ]);
-  return [...systemCandidates(event, runtime.paused_system), ...own.map(candidateOf)];
+  return [...system, ...own.map(candidateOf)];
 }
 
 const startedOf = (outcomes: EventOutcome[]): { id: string; agent_id: string }[] =>
   outcomes.flatMap(({ execution_id: id, agent_id }) => (id ? [{ id, agent_id }] : []));
-
-interface OrgFacts {
-  id: string;
-  tier: string;
-  name: string;
-}
-
-/** What templates and conditions may know about the org. */
-export async function orgFacts(context: Context, orgId: string): Promise<OrgFacts> {
-  const tenant = await readTenant(context.store, orgId);
-  return { id: orgId, tier: tenant?.tier ?? 'standard', name: tenant?.name ?? orgId };
-}
 
 /** Hands a stored execution to the engine. Failure leaves it pending for the relay, which tries again. */
 export async function startStored(context: Context, record: ExecutionRecord, known?: OrgFacts): Promise<boolean> {
@@ -116,7 +109,7 @@ export async function publish(context: Context, event: BusEvent): Promise<Publis
   });
   if (duplicate) return { eventId: event.id, duplicate, executions: startedOf(record.outcomes) };
   await openAll(context, { event, agents: started, outcomes, org });
-  if (started.length > 0) await markOpened(context.store, record);
+  if (started.length > 0) context.outbox.openedSoon(record._id);
   return { eventId: event.id, duplicate, executions: startedOf(outcomes) };
 }
 
@@ -152,5 +145,5 @@ export async function resumeEvent(context: Context, record: EventRecord): Promis
     outcomes: record.outcomes,
     org: await orgFacts(context, record.org_id),
   });
-  await markOpened(context.store, record);
+  await markOpened(context.store, [record._id]);
 }

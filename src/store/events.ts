@@ -51,9 +51,9 @@ export const findEvent = (store: Store, orgId: string, eventId: string): Promise
     .lean<EventRecord>()
     .exec();
 
-/** All matched executions of the event are open. */
-export const markOpened = async (store: Store, record: EventRecord): Promise<void> => {
-  await events.in(store).collection.updateOne({ _id: record._id } as never, { $set: { opening: false } });
+/** All matched executions of these events are open. */
+export const markOpened = async (store: Store, ids: string[]): Promise<void> => {
+  await events.in(store).collection.updateMany({ _id: { $in: ids } } as never, { $set: { opening: false } } as never);
 };
 
 /** Events whose executions were not all opened, because a process died in between. */

@@ -1,0 +1,314 @@
+/** Cancelling and retrying: final, repeatable, and never more than was asked for. */
+import { executions } from '../../../src/store/executions';
+import {
+  activeAgent,
+  definitionWith,
+  fire,
+  GATE,
+  mailTo,
+  openGateOf,
+  REASON,
+  run,
+  VARIABLES,
+} from '../../support/agents';
+import {
+  joinStack,
+  list,
+  text,
+  waitFor,
+  waitForExecution,
+  type Answer,
+  type Body,
+  type Harness,
+  type TestOrg,
+} from '../../support/harness';
+import { mailbox } from '../../support/mailbox';
+import { storedAgent } from '../../support/records';
+import { startHttpServer, type HttpStandIn } from '../../support/stand-ins/http-server';
+import { expectRefusal, get, pastExecution, post, put, remove, statusesOf, storeExecutions } from './support';
+
+let harness: Harness;
+let stub: HttpStandIn;
+let isHealthy = false;
+beforeAll(async () => {
+  harness = joinStack();
+  stub = await startHttpServer(({ path }) => {
+    if (path === '/slow') return { delayMs: 3_000 };
+    return { status: isHealthy ? 200 : 400 };
+  });
+});
+afterAll(async () => {
+  await stub.stop();
+  await harness.close();
+});
+
+const cancel = (org: TestOrg, id: string): Promise<Answer> => post(org, `/executions/${id}/cancel`);
+const retry = (org: TestOrg, id: string): Promise<Answer> => post(org, `/executions/${id}/retry`);
+const read = async (org: TestOrg, id: string): Promise<Body> => (await get(org, `/executions/${id}`)).body;
+const call = (path: string): Record<string, unknown> => ({
+  type: 'http_request',
+  id: 'call',
+  url: `${stub.url}${path}`,
+  retry: { max_attempts: 1 },
+});
+
+/** An execution that failed, with its agent. */
+async function failedExecution(
+  org: TestOrg,
+  steps = [VARIABLES, call('/fails')],
+): Promise<{ agent: string; id: string }> {
+  const agent = await activeAgent(org, definitionWith(steps));
+  const [id = ''] = await fire(org, { name: 'Ada' }, { client_id: 'cli_1' });
+  await waitForExecution(org, id, ['failed']);
+  return { agent, id };
+}
+
+describe('cancel', () => {
+  test('at a gate: the gate is denied by the system, open steps are skipped, nothing after it happens', async () => {
+    const org = await harness.newOrg();
+    await activeAgent(org, definitionWith([VARIABLES, GATE, mailTo('never@example.com')]));
+    const id = await run(org);
+    const gate = await openGateOf(org, id);
+    const answer = await cancel(org, id);
+    expect(answer.status).toBe(200);
+    expect(answer.body).toMatchObject({ status: 'cancelled', status_reason: 'cancelled_by_user', error: null });
+    expect(statusesOf(answer.body)).toEqual(['vars completed', 'gate skipped', 'mail skipped']);
+    const [approval] = list((await get(org, `/approvals?execution_id=${id}`)).body['approvals']);
+    expect(approval).toMatchObject({
+      id: gate['id'],
+      status: 'denied',
+      decided_by: 'system:execution_cancelled',
+      decided_via: 'system',
+      decided_at: expect.any(String) as unknown,
+    });
+    expect(await read(org, id)).toEqual(answer.body);
+    expect(await mailbox(harness.address.inboxUrl, id)).toEqual([]);
+  });
+
+  test.each([
+    ['a delay', { type: 'delay', id: 'wait', for: '1h' }],
+    ['a call under way', { type: 'http_request', id: 'wait', url: '@/slow' }],
+  ])('during %s it is final at once, and the rest never runs', async (_what, step) => {
+    const org = await harness.newOrg();
+    const first = JSON.parse(JSON.stringify(step).replace('@', stub.url)) as Record<string, unknown>;
+    await activeAgent(org, definitionWith([first, mailTo('never@example.com')]));
+    const id = await run(org);
+    await waitForExecution(org, id, ['running']);
+    const seen = stub.requests.length;
+    if (first['type'] === 'http_request') await waitFor(async () => stub.requests.length > seen - 1);
+    const answer = await cancel(org, id);
+    expect([answer.status, text(answer.body['status'])]).toEqual([200, 'cancelled']);
+    expect(statusesOf(answer.body)).toEqual(['wait skipped', 'mail skipped']);
+    expect((await read(org, id))['status']).toBe('cancelled');
+  });
+
+  test('while it is pending: it never begins', async () => {
+    const org = await harness.newOrg();
+    const agent = await activeAgent(org, definitionWith([VARIABLES]));
+    // Nobody hands this one to the engine before the cancel does away with it.
+    const record = pastExecution(org.id, 'evt_pending', {
+      agent_id: agent,
+      created_at: new Date(),
+      status: 'pending',
+      completed_at: null,
+    });
+    await storeExecutions(harness.store, [record]);
+    const answer = await cancel(org, record._id);
+    expect(answer.body).toMatchObject({ status: 'cancelled', started_at: null });
+    expect(statusesOf(answer.body)).toEqual(['vars skipped']);
+  });
+
+  test('again, or many times at once, answers the same cancelled execution', async () => {
+    const org = await harness.newOrg();
+    await activeAgent(org, definitionWith([GATE]));
+    const id = await run(org);
+    await openGateOf(org, id);
+    const answers = await Promise.all(Array.from({ length: 5 }, () => cancel(org, id)));
+    const again = await cancel(org, id);
+    for (const answer of answers) expect([answer.status, answer.body]).toEqual([200, again.body]);
+  });
+
+  test('of what has completed or failed is refused and changes nothing', async () => {
+    const org = await harness.newOrg();
+    const { id: failed, agent } = await failedExecution(org);
+    await put(org, `/agents/${agent}`, { steps: [VARIABLES] });
+    const completed = await run(org);
+    await waitForExecution(org, completed, ['completed']);
+    for (const [id, status] of [
+      [failed, 'failed'],
+      [completed, 'completed'],
+    ] as const) {
+      const before = await read(org, id);
+      const answer = await cancel(org, id);
+      expectRefusal(answer, 409, 'execution_not_cancellable');
+      expect(answer.body['details']).toEqual([{ current_status: status }]);
+      expect(await read(org, id)).toEqual(before);
+    }
+  });
+
+  test('races with a decision: one of them wins, and everything agrees with it', async () => {
+    const org = await harness.newOrg();
+    await activeAgent(org, definitionWith([GATE, VARIABLES]));
+    for (let round = 0; round < 6; round += 1) {
+      const id = await run(org);
+      const gate = await openGateOf(org, id);
+      const [decided, cancelled] = await Promise.all([
+        post(org, `/approvals/${text(gate['id'])}/decision`, { decision: 'approved' }),
+        cancel(org, id),
+      ]);
+      const done = await waitForExecution(org, id, ['completed', 'cancelled']);
+      const [approval] = list((await get(org, `/approvals?execution_id=${id}`)).body['approvals']);
+      if (cancelled.status === 200) expect(text(done['status'])).toBe('cancelled');
+      else expect([cancelled.status, text(done['status'])]).toEqual([409, 'completed']);
+      // An approval that was answered 200 stands, whether or not the cancel came before its effect.
+      expect(text(approval?.['status'])).toBe(decided.status === 200 ? 'approved' : 'denied');
+      if (decided.status !== 200) expectRefusal(decided, 409, 'approval_closed');
+    }
+  });
+});
+
+describe('retry', () => {
+  test('is a new execution of the original event from the beginning; both name each other', async () => {
+    const org = await harness.newOrg();
+    isHealthy = false;
+    const { agent, id } = await failedExecution(org, [VARIABLES, REASON, call('/heals')]);
+    const failed = await read(org, id);
+    isHealthy = true;
+    const answer = await retry(org, id);
+    isHealthy = true;
+    expect(answer.status).toBe(202);
+    expect(answer.body).toMatchObject({
+      agent_id: agent,
+      status: 'pending',
+      retry_of: id,
+      attempt_no: 2,
+      credits_used: 0,
+    });
+    expect(statusesOf(answer.body)).toEqual(['vars pending', 'think pending', 'call pending']);
+    expect(answer.body['trigger_event']).toEqual(failed['trigger_event']);
+    const done = await waitForExecution(org, text(answer.body['id']), ['completed']);
+    expect(statusesOf(done)).toEqual(['vars completed', 'think completed', 'call completed']);
+    expect(done['credits_used']).toBe(1);
+    expect(await read(org, id)).toEqual({ ...failed, retried_by: done['id'] });
+    // Credits are consumed again.
+    expect((await get(org, '/credits')).body['total_used']).toBe(2);
+    expect((await get(org, `/executions?agent_id=${agent}`)).body['total']).toBe(2);
+    expect((await get(org, `/executions?event_id=${text(failed['trigger_event']?.['id'])}`)).body['total']).toBe(2);
+    isHealthy = false;
+  });
+
+  test('of a cancelled execution opens its gate anew', async () => {
+    const org = await harness.newOrg();
+    await activeAgent(org, definitionWith([GATE, VARIABLES]));
+    const id = await run(org);
+    const first = await openGateOf(org, id);
+    await cancel(org, id);
+    const again = text((await retry(org, id)).body['id']);
+    const second = await openGateOf(org, again);
+    expect(text(second['id'])).not.toBe(text(first['id']));
+    await post(org, `/approvals/${text(second['id'])}/decision`, { decision: 'approved' });
+    await waitForExecution(org, again, ['completed']);
+  });
+
+  test('runs the agent as it is now', async () => {
+    const org = await harness.newOrg();
+    const { agent, id } = await failedExecution(org);
+    await put(org, `/agents/${agent}`, { steps: [{ ...VARIABLES, id: 'instead' }] });
+    const done = await waitForExecution(org, text((await retry(org, id)).body['id']), ['completed']);
+    expect(statusesOf(done)).toEqual(['instead completed']);
+    expect(Number(done['agent_version'])).toBeGreaterThan(Number((await read(org, id))['agent_version']));
+  });
+
+  test('of what runs, waits or has completed is refused', async () => {
+    const org = await harness.newOrg();
+    const agent = await activeAgent(org, definitionWith([GATE]));
+    const waiting = await run(org);
+    await openGateOf(org, waiting);
+    await put(org, `/agents/${agent}`, { steps: [VARIABLES] });
+    const completed = await run(org);
+    await waitForExecution(org, completed, ['completed']);
+    const pending = pastExecution(org.id, 'evt_p', { agent_id: agent, created_at: new Date(), status: 'pending' });
+    await storeExecutions(harness.store, [pending]);
+    for (const [id, status] of [
+      [waiting, 'waiting_approval'],
+      [completed, 'completed'],
+      [pending._id, 'pending'],
+    ] as const) {
+      const answer = await retry(org, id);
+      expectRefusal(answer, 409, 'execution_not_retryable');
+      expect(answer.body['details']).toEqual([{ current_status: status }]);
+    }
+    await executions.in(harness.store).deleteOne({ _id: pending._id });
+  });
+
+  test('pressed five times at once makes one execution', async () => {
+    const org = await harness.newOrg();
+    const { agent, id } = await failedExecution(org, [GATE, call('/fails')].slice(1));
+    await put(org, `/agents/${agent}`, { steps: [GATE] });
+    const answers = await Promise.all(Array.from({ length: 5 }, () => retry(org, id)));
+    const taken = answers.filter(({ status }) => status === 202);
+    expect(taken).toHaveLength(1);
+    for (const answer of answers.filter(({ status }) => status !== 202)) {
+      expectRefusal(answer, 409, 'already_retried');
+      expect(answer.body['details']).toEqual([{ execution_id: taken[0]?.body['id'] }]);
+    }
+    expect((await get(org, `/executions?agent_id=${agent}`)).body['total']).toBe(2);
+    // While the retry waits nobody starts another, neither from the first nor from the second.
+    expectRefusal(await retry(org, id), 409, 'already_retried');
+    expectRefusal(await retry(org, text(taken[0]?.body['id'])), 409, 'execution_not_retryable');
+  });
+
+  test('of a retry counts on; each names the one it retries', async () => {
+    const org = await harness.newOrg();
+    const { id } = await failedExecution(org);
+    const second = text((await retry(org, id)).body['id']);
+    await waitForExecution(org, second, ['failed']);
+    const third = await retry(org, second);
+    expect(third.body).toMatchObject({ attempt_no: 3, retry_of: second });
+    await waitForExecution(org, text(third.body['id']), ['failed']);
+    const fourth = await retry(org, id);
+    expect([fourth.status, fourth.body]).toEqual([202, expect.objectContaining({ attempt_no: 4, retry_of: id })]);
+    await waitForExecution(org, text(fourth.body['id']), ['failed']);
+  });
+
+  test('without its agent: paused is 409, deleted is 404', async () => {
+    const org = await harness.newOrg();
+    const { agent, id } = await failedExecution(org);
+    await put(org, `/agents/${agent}`, { status: 'paused' });
+    const paused = await retry(org, id);
+    expectRefusal(paused, 409, 'agent_not_active');
+    expect(paused.body['details']).toEqual([{ agent_status: 'paused' }]);
+    await remove(org, `/agents/${agent}`);
+    expectRefusal(await retry(org, id), 404, 'agent_not_found');
+    expect((await read(org, id))['retried_by']).toBeNull();
+  });
+
+  test('of a system agent’s run is refused while the agent is paused for the org', async () => {
+    const org = await harness.newOrg();
+    const payload = { consecutive_failures: 2, hostname: 'srv-1', error_code: 'E1' };
+    const [id = ''] = await fire(org, payload, { event_type: 'job.failed', source_product: 'backups' });
+    await openGateOf(org, id);
+    await cancel(org, id);
+    await put(org, '/agents/agt_system_backup_followup', { status: 'paused' });
+    expectRefusal(await retry(org, id), 409, 'agent_not_active');
+    await put(org, '/agents/agt_system_backup_followup', { status: 'active' });
+    const again = await retry(org, id);
+    expect(again.status).toBe(202);
+    await openGateOf(org, text(again.body['id']));
+  });
+});
+
+test('an approval that nobody decides expires; the execution fails and can be retried', async () => {
+  const org = await harness.newOrg();
+  const step = { type: 'approval_gate' as const, id: 'gate', message: 'Quick?', expires_in: '1s' };
+  await storedAgent(harness.store, org.id, [step, { type: 'set_variables', id: 'after', values: { a: '1' } }]);
+  const id = await run(org);
+  const done = await waitForExecution(org, id, ['failed']);
+  expect(done).toMatchObject({ status_reason: 'approval_expired', error: { code: 'approval_expired' } });
+  expect(statusesOf(done)).toEqual(['gate failed', 'after skipped']);
+  const [approval] = list((await get(org, '/approvals?status=expired')).body['approvals']);
+  expect(approval).toMatchObject({ execution_id: id, status: 'expired', decided_by: null, decided_at: null });
+  const late = await post(org, `/approvals/${text(approval?.['id'])}/decision`, { decision: 'approved' });
+  expect(late.status).toBe(409);
+  expect((await retry(org, id)).status).toBe(202);
+});
