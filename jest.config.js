@@ -2,7 +2,10 @@
 const base = {
   testEnvironment: 'node',
   transform: {
-    '^.+\\.(t|j|m)s$': ['@swc/jest', { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' }, module: { type: 'commonjs' } }],
+    '^.+\\.(t|j|m)s$': [
+      '@swc/jest',
+      { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' }, module: { type: 'commonjs' } },
+    ],
   },
   transformIgnorePatterns: ['/node_modules/(?!(jose|postal-mime)/)'],
   modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.signalbox'],

@@ -10,7 +10,8 @@ const { join, resolve } = require('node:path');
 
 const NODE_MINIMUM = [20, 19];
 const COMMANDS = ['dev', 'test', 'check', 'bench'];
-const HEARTBEAT_MS = 1_800;
+const HEARTBEAT_MS = 1_500;
+const PARENT_CHECK_MS = 500;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const SIGNAL_EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGKILL: 137, SIGTERM: 143 };
 
@@ -36,6 +37,21 @@ function needsInstall() {
   return statSync(join(root, 'package-lock.json')).mtimeMs > statSync(installed).mtimeMs;
 }
 
+/**
+ * npm starts scripts through a shell that does not pass signals on: ended by one, both are gone and we would run on
+ * unseen. Calls `onGone` once when that has happened. Without npm between, outliving the shell is the caller's wish.
+ */
+function watchNpm(onGone) {
+  if (!process.env.npm_lifecycle_event) return undefined;
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    onGone();
+  }, PARENT_CHECK_MS);
+  return timer;
+}
+
 /** Runs a program to its end and passes signals on; resolves with its exit code. */
 function run(file, args, options = {}) {
   return new Promise((resolvePromise) => {
@@ -44,9 +60,11 @@ function run(file, args, options = {}) {
       child.kill(signal);
     };
     for (const signal of SIGNALS) process.on(signal, forward);
+    const watch = watchNpm(() => forward('SIGTERM'));
     child.once('error', (error) => refuse(`cannot run ${file}: ${error.message}`));
     child.once('exit', (code, signal) => {
       for (const name of SIGNALS) process.off(name, forward);
+      clearInterval(watch);
       resolvePromise(code ?? SIGNAL_EXIT_CODES[signal] ?? 1);
     });
   });

@@ -4,6 +4,8 @@
 export interface Played {
   latencies: number[];
   seconds: number;
+  /** Finds out, when time is not counted any more, whether what was played is really done. */
+  verify?: () => Promise<void>;
 }
 
 export interface Load {

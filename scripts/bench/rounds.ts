@@ -16,7 +16,7 @@ export interface Duel {
 }
 
 /** All rounds of one side. */
-export interface Side extends Played {
+export interface Side extends Omit<Played, 'verify'> {
   /** CPU milliseconds per execution, by group. */
   cpu: Record<string, number>;
   /** Executions per second of each round. */
@@ -24,7 +24,7 @@ export interface Side extends Played {
   foreignShares: number[];
 }
 
-interface Sum extends Played {
+interface Sum extends Omit<Played, 'verify'> {
   cpuMs: Record<string, number>;
   rates: number[];
   foreignShares: number[];
@@ -36,6 +36,7 @@ async function playRound(groups: Groups, player: Player, runs: number, sum: Sum)
   const stop = startMeter(groups);
   const played = await player(runs);
   const spent = stop();
+  await played.verify?.();
   sum.latencies.push(...played.latencies);
   sum.seconds += played.seconds;
   sum.rates.push(rounded(runs / played.seconds));

@@ -7,7 +7,7 @@ import { createSetup } from './setup';
 import { findStore } from './store';
 import type { Found, ServiceOptions, Services } from './types';
 
-export type { Environment, Log, Service, ServiceOptions, Services, Source } from './types';
+export type { Environment, Log, Service, ServiceOptions, Services } from './types';
 
 async function startFound<Addresses>(finding: Promise<Found<Addresses>>): Promise<Found<Addresses>> {
   const found = await finding;

@@ -1,5 +1,6 @@
 /** The cache: one folder per part, with a stamp that is written last, so a half-finished part is never used. */
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withLock } from './lock';
 import type { Report } from './progress';
@@ -57,15 +58,16 @@ export interface Recipe {
   install(draft: string, report: Report): Promise<void>;
 }
 
-function finish({ part, method, origin }: Recipe, cacheDir: string): Installed {
+async function finish({ part, method, origin }: Recipe, cacheDir: string): Promise<Installed> {
   const draft = draftFolder(cacheDir, part, method);
   const directory = partFolder(cacheDir, part);
   const stamp: Stamp = { version: part.version, origin, finished_at: new Date().toISOString() };
   writeFileSync(stampPath(draft), `${JSON.stringify(stamp, null, 2)}\n`);
-  rmSync(directory, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
   renameSync(draft, directory);
-  for (const other of Object.keys(METHODS) as Method[])
-    rmSync(draftFolder(cacheDir, part, other), { recursive: true, force: true });
+  for (const other of Object.keys(METHODS) as Method[]) {
+    await rm(draftFolder(cacheDir, part, other), { recursive: true, force: true });
+  }
   return { directory, stamp };
 }
 

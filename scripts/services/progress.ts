@@ -1,7 +1,8 @@
 /** Keeps long steps from being silent: one combined line with the elapsed time for everything under way. */
 import type { Log } from './types';
 
-const HEARTBEAT_MS = 1_800;
+// Leaves half a second for work that cannot be interrupted, such as loading modules.
+const HEARTBEAT_MS = 1_500;
 
 export type Report = (detail: string) => void;
 

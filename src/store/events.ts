@@ -53,7 +53,7 @@ export const findEvent = (store: Store, orgId: string, eventId: string): Promise
 
 /** All matched executions of these events are open. */
 export const markOpened = async (store: Store, ids: string[]): Promise<void> => {
-  await events.in(store).collection.updateMany({ _id: { $in: ids } } as never, { $set: { opening: false } } as never);
+  await events.in(store).collection.updateMany({ _id: { $in: ids } } as never, { $set: { opening: false } });
 };
 
 /** Events whose executions were not all opened, because a process died in between. */

@@ -108,7 +108,11 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
     packages: ['mongoose', 'undici', 'mongodb-memory-server-core/*', 'node:*'],
   },
   dev: { at: /^scripts\/dev\//, uses: ['services'], packages: ['smtp-server', 'postal-mime', 'node:*'] },
-  seed: { at: /^scripts\/seed\//, uses: ['store', 'resources', 'product', 'domain', 'contracts'], packages: ['node:crypto'] },
+  seed: {
+    at: /^scripts\/seed\//,
+    uses: ['store', 'resources', 'product', 'domain', 'contracts'],
+    packages: ['node:crypto'],
+  },
   // Tools that measure and record the whole product.
   tools: { at: /^scripts\/(bench|save-history)/, uses: ['*'], packages: ['*'] },
   scripts: {

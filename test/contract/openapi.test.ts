@@ -6,6 +6,7 @@ import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import express from 'express';
 import { publishedDocuments, staleDocuments } from '../../scripts/openapi';
+import type { Guard } from '../../src/http/guard';
 import type { Context } from '../../src/context';
 import { PROBLEMS } from '../../src/contracts/problem';
 import { allOperations, documentedServices, serviceDocument, wholeDocument } from '../../src/http/api-documents';
@@ -78,7 +79,10 @@ describe('served', () => {
   let baseUrl: string;
   beforeAll(async () => {
     const app = express();
-    app.use(opening, docsRouter({ log: { error: () => undefined } } as unknown as Context));
+    app.use(
+      opening({ headersFor: () => ({}) } as unknown as Guard),
+      docsRouter({ log: { error: () => undefined } } as unknown as Context),
+    );
     server = createServer(app);
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
     baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -73,6 +73,14 @@ function refuseMove(from: AgentStatus, to: AgentStatus): never {
   });
 }
 
+type IfMatch = string | string[] | undefined;
+
+/** Refuses a change that was meant for another version than the one there is. */
+export function requireVersion(ifMatch: IfMatch, { id, version }: { id: string; version: number }): void {
+  if (matchesVersion(ifMatch, id, version)) return;
+  throw problem('version_conflict', { facts: { etag: weakTag(recordTag(id, version)) } });
+}
+
 /** The change of an update as stored fields. */
 function changeOf(record: store.AgentRecord, body: UpdateAgent, now: Date): Partial<store.AgentRecord> {
   const { status, ...fields } = body;
@@ -117,15 +125,13 @@ async function tryUpdate(
  */
 export async function applyUpdate(
   context: Context,
-  at: { orgId: string; id: string; ifMatch: string | string[] | undefined },
+  at: { orgId: string; id: string; ifMatch: IfMatch },
   body: UpdateAgent,
 ): Promise<store.AgentRecord> {
   for (let attempt = 0; attempt < CHANGE_ATTEMPTS; attempt += 1) {
     const record = await store.findAgent(context.store, at.orgId, at.id);
     if (!record) throw problem('agent_not_found');
-    if (!matchesVersion(at.ifMatch, record._id, record.version)) {
-      throw problem('version_conflict', { facts: { etag: weakTag(recordTag(record._id, record.version)) } });
-    }
+    requireVersion(at.ifMatch, { id: record._id, version: record.version });
     const changed = await tryUpdate(context, record, body);
     if (changed) return changed;
   }

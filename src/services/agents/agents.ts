@@ -12,7 +12,7 @@ import { agentStats, presentAgent, presentSystemAgent } from '../../domain/prese
 import { finishDeletion } from '../../events/agent-deletion';
 import * as store from '../../store/agents';
 import { readMonth } from '../../store/credits';
-import { applyUpdate, checked, definitionOf } from './agent-change';
+import { applyUpdate, checked, definitionOf, requireVersion } from './agent-change';
 
 type Names = 'listAgents' | 'createAgent' | 'getAgent' | 'updateAgent' | 'deleteAgent' | 'cloneAgent';
 
@@ -108,7 +108,8 @@ function notFound(): never {
   throw problem('agent_not_found');
 }
 
-const isSystem = (id: string): boolean => systemAgents.some((agent) => agent.id === id);
+const systemAgent = (id: string) => systemAgents.find((agent) => agent.id === id);
+const isSystem = (id: string): boolean => systemAgent(id) !== undefined;
 
 export const agentHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
   async listAgents({ context, principal, query }) {
@@ -140,7 +141,11 @@ export const agentHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
   },
 
   async updateAgent({ context, principal, params, body, headers }) {
-    if (isSystem(params.id)) return shown(await updateSystem(context, principal.orgId, params.id, body));
+    const system = systemAgent(params.id);
+    if (system) {
+      requireVersion(headers['if-match'], system);
+      return shown(await updateSystem(context, principal.orgId, params.id, body));
+    }
     const at = { orgId: principal.orgId, id: params.id, ifMatch: headers['if-match'] };
     return shown(await present(context, await applyUpdate(context, at, body)));
   },

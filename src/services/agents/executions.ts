@@ -28,6 +28,10 @@ function notFound(): never {
   throw problem('execution_not_found');
 }
 
+/** A retry changes what is shown of the execution it retries without writing a step of it. */
+const tagOf = ({ _id: id, seq, status, retried_by: retry }: store.ExecutionRecord): string =>
+  `${id}.${seq}.${status}.${retry ?? ''}`;
+
 const shown = (context: Context, record: store.ExecutionRecord) => presentExecution(record, context.config.temporal);
 
 /** What a cursor is made for: the org, the list and its filters, in whatever order the request names them. */
@@ -145,7 +149,7 @@ export const executionHandlers: Pick<Handlers<AgentOperations, Context>, Names> 
 
   async getExecution({ context, principal, params }) {
     const record = (await store.findExecution(context.store, principal.orgId, params.id)) ?? notFound();
-    return { status: 200, body: shown(context, record), etag: `${record._id}.${record.seq}.${record.status}` };
+    return { status: 200, body: shown(context, record), etag: tagOf(record) };
   },
 
   async cancelExecution({ context, principal, params }) {

@@ -219,6 +219,18 @@ describe('retry', () => {
     expect(Number(done['agent_version'])).toBeGreaterThan(Number((await read(org, id))['agent_version']));
   });
 
+  test('shows in the retried execution also to those who ask only for changes', async () => {
+    const org = await harness.newOrg();
+    const { id } = await failedExecution(org);
+    const tag = (await get(org, `/executions/${id}`)).headers.get('etag') ?? '';
+    const changes = (): Promise<Answer> =>
+      org.call('GET', `/agents/api/executions/${id}`, undefined, { 'if-none-match': tag });
+    expect((await changes()).status).toBe(304);
+    const again = text((await retry(org, id)).body['id']);
+    const answer = await changes();
+    expect([answer.status, text(answer.body['retried_by'])]).toEqual([200, again]);
+  });
+
   test('of what runs, waits or has completed is refused', async () => {
     const org = await harness.newOrg();
     const agent = await activeAgent(org, definitionWith([GATE]));
@@ -281,6 +293,24 @@ describe('retry', () => {
     await remove(org, `/agents/${agent}`);
     expectRefusal(await retry(org, id), 404, 'agent_not_found');
     expect((await read(org, id))['retried_by']).toBeNull();
+  });
+
+  test('pressed while the agent is being deleted leaves nothing running', async () => {
+    const org = await harness.newOrg();
+    for (let round = 0; round < 6; round += 1) {
+      const agent = await activeAgent(org, definitionWith([GATE]));
+      const id = await run(org);
+      await openGateOf(org, id);
+      await cancel(org, id);
+      const [, ...retries] = await Promise.all([
+        remove(org, `/agents/${agent}`),
+        ...Array.from({ length: 3 }, () => retry(org, id)),
+      ]);
+      for (const { status } of retries) expect([202, 404, 409]).toContain(status);
+      const { body } = await get(org, `/executions?agent_id=${agent}`);
+      for (const execution of list(body['executions']))
+        expect(await waitForExecution(org, text(execution['id']), ['cancelled'])).toMatchObject({ agent_id: agent });
+    }
   });
 
   test('of a system agent’s run is refused while the agent is paused for the org', async () => {

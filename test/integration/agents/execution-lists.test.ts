@@ -99,6 +99,23 @@ describe('page sizes', () => {
     expect(body['next_cursor']).toEqual(expect.any(String));
   });
 
+  test('beyond 10 000 the total says that it is an estimate, and the pages still are exact', async () => {
+    const large = await harness.newOrg();
+    for (let batch = 0; batch < 11; batch += 1)
+      await storeExecutions(
+        harness.store,
+        Array.from({ length: batch < 10 ? 1_000 : 1 }, (_unused, index) =>
+          pastExecution(large.id, `evt_${batch}_${index}`, { created_at: at(batch * 1_000 + index) }),
+        ),
+      );
+    const { body } = await get(large, '/executions?limit=3');
+    expect(body).toMatchObject({ total: 10_000, total_is_estimate: true });
+    expect(idsOf(body)).toHaveLength(3);
+    const exact = await get(large, `/executions?to=${at(9_999).toISOString()}`);
+    expect(exact.body['total']).toBe(10_000);
+    expect(exact.body).not.toHaveProperty('total_is_estimate');
+  });
+
   test.each(['0', '-1', 'abc', '1.5', '', 'null', '1,2'])('limit=%s is refused', async (limit) => {
     const answer = await get(org, `/executions?limit=${limit}`);
     expectRefusal(answer, 400, 'validation_error');

@@ -1,6 +1,15 @@
 /** Which agents an event starts, and for each of the others the reason it can be told. */
 import { activeAgent, definitionWith } from '../../support/agents';
-import { joinStack, list, text, type Answer, type Body, type Harness, type TestOrg } from '../../support/harness';
+import {
+  joinStack,
+  list,
+  text,
+  waitFor,
+  type Answer,
+  type Body,
+  type Harness,
+  type TestOrg,
+} from '../../support/harness';
 import { get, outcomeOf, post, put } from './support';
 
 let harness: Harness;
@@ -268,6 +277,30 @@ describe('conflict_behavior', () => {
     await put(org, `/agents/${own}`, { status: 'paused' });
     expect(outcomesOf(await detected(org))).toEqual({ [system]: 'started', [own]: 'paused' });
   });
+});
+
+test('a change of a ticket starts the agents that wait for that change', async () => {
+  const org = await harness.newOrg();
+  const on = (filter: Fields): Promise<string> =>
+    activeAgent(org, definitionWith([NOTE], { trigger: trigger('ticket.updated', [filter]) }));
+  const ids = {
+    raised: await on({ field: 'priority', operator: 'changed_to', value: 'critical' }),
+    fromLow: await on({ field: 'priority', operator: 'changed_from', value: 'low' }),
+    fromHigh: await on({ field: 'priority', operator: 'changed_from', value: 'high' }),
+    retitled: await on({ field: 'title', operator: 'changed' }),
+  };
+  const ticket = await org.call('POST', '/psa/api/tickets', { subject: 'Slow', priority: 'low' });
+  const path = `/psa/api/tickets/${text(ticket.body['id'])}`;
+  const startedBy = async (change: Fields, count: number): Promise<string[]> => {
+    expect((await org.call('PATCH', path, change)).status).toBe(200);
+    const seen = await waitFor(async () => {
+      const executions = list((await get(org, '/executions')).body['executions']);
+      return executions.length === count && executions;
+    });
+    return seen.map((execution) => text(execution['agent_id'])).toSorted();
+  };
+  expect(await startedBy({ priority: 'critical' }, 2)).toEqual([ids.raised, ids.fromLow].toSorted());
+  expect(await startedBy({ subject: 'Down' }, 3)).toEqual([ids.raised, ids.fromLow, ids.retitled].toSorted());
 });
 
 test('an event of another product or type reaches no one, and its log says so', async () => {

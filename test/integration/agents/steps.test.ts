@@ -356,7 +356,7 @@ describe('notification', () => {
       ...mailTo('a@example.com'),
       recipients: ['a@example.com', '{{event_payload.mail}}', 'a@example.com'],
     };
-    const { subject: _subject, ...bare } = { ...mail, id: 'bare', recipients: ['c@example.com'] };
+    const bare = { ...mail, id: 'bare', recipients: ['c@example.com'], subject: undefined };
     const done = await runToEnd([mail, bare], { name: 'Ada', mail: 'b@example.com' });
     const mails = await mailbox(harness.address.inboxUrl, text(done['id']));
     expect(mails.map(({ to, subject }) => `${String(to[0])} ${subject}`).toSorted()).toEqual([

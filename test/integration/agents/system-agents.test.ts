@@ -114,6 +114,15 @@ describe('pause', () => {
     expect((await get(one, '/agents?type=system&status=active')).body['total']).toBe(systemAgents.length);
   });
 
+  test('takes If-Match like any change', async () => {
+    const one = await harness.newOrg();
+    const tag = (await get(one, `/agents/${PAGER}`)).headers.get('etag') ?? '';
+    const change = { status: 'paused' };
+    expectRefusal(await put(one, `/agents/${PAGER}`, change, { 'if-match': '"other"' }), 412, 'version_conflict');
+    expect((await get(one, `/agents/${PAGER}`)).body['status']).toBe('active');
+    expect((await put(one, `/agents/${PAGER}`, change, { 'if-match': tag })).status).toBe(200);
+  });
+
   test('needs no place under the cap of active agents', async () => {
     const capped = await harness.newOrg({ agentLimit: 0 });
     expect((await pause(capped, PAGER)).status).toBe(200);
