@@ -158,7 +158,8 @@ const COUNT_MAX = 10_001;
 /** How many match, counted up to 10 001 so that a large org costs no more than a small one. */
 export async function countExecutions(store: Store, orgId: string, query: ExecutionQuery): Promise<number> {
   const options = { limit: COUNT_MAX, hint: listIndex(query) };
-  return Number(await executions.in(store).collection.countDocuments(matching(orgId, query), options));
+  const counted: unknown = await executions.in(store).collection.countDocuments(matching(orgId, query), options);
+  return Number(counted);
 }
 
 const pureFields = (pure: PureRecord[]): Record<string, unknown> =>
