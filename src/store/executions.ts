@@ -164,7 +164,7 @@ export async function countExecutions(store: Store, orgId: string, query: Execut
 
 const pureFields = (pure: PureRecord[]): Record<string, unknown> =>
   Object.fromEntries(
-    pure.flatMap((record) => [
+    pure.flatMap((record): [string, unknown][] => [
       [`steps.${record.slot}.status`, record.status],
       [`steps.${record.slot}.output`, record.output],
       [`steps.${record.slot}.started_at`, new Date(record.started_at)],
