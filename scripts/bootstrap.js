@@ -5,7 +5,7 @@
 'use strict';
 
 const { spawn } = require('node:child_process');
-const { existsSync, statSync } = require('node:fs');
+const { existsSync, readFileSync, statSync } = require('node:fs');
 const { join, resolve } = require('node:path');
 
 const NODE_MINIMUM = [20, 19];
@@ -37,15 +37,36 @@ function needsInstall() {
   return statSync(join(root, 'package-lock.json')).mtimeMs > statSync(installed).mtimeMs;
 }
 
+/** The process's parent; 0 when it is gone or there is no /proc. */
+function parentOf(pid) {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[1]);
+  } catch {
+    return 0;
+  }
+}
+
+/** The shell npm starts scripts through, when it is still there between npm and us. */
+function isNpmShell(pid) {
+  try {
+    return String(readFileSync(`/proc/${pid}/cmdline`)).split('\0').includes('-c');
+  } catch {
+    return false;
+  }
+}
+
 /**
- * npm starts scripts through a shell that does not pass signals on: ended by one, both are gone and we would run on
- * unseen. Calls `onGone` once when that has happened. Without npm between, outliving the shell is the caller's wish.
+ * Neither npm ended by a signal nor its shell passes the signal on: we would run on unseen. Calls `onGone` once when
+ * one of them is gone. Started without npm, outliving the shell is the caller's wish.
  */
 function watchNpm(onGone) {
   if (!process.env.npm_lifecycle_event) return undefined;
   const parent = process.ppid;
+  const hasShell = isNpmShell(parent);
+  const npm = parentOf(parent);
   const timer = setInterval(() => {
-    if (process.ppid === parent) return;
+    if (process.ppid === parent && (!hasShell || parentOf(parent) === npm)) return;
     clearInterval(timer);
     onGone();
   }, PARENT_CHECK_MS);

@@ -114,7 +114,7 @@ export async function startDesk(): Promise<Desk> {
   } as unknown as Context;
   const app = express();
   app.disable('etag').set('query parser', 'simple');
-  app.use(opening);
+  app.use(opening(guard));
   for (const service of ['psa', 'crm'] as const)
     app.use(`/${service}`, serviceRouter(service, [productBound()], { guard, context }));
   const server = createServer(app);

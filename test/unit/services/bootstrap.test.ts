@@ -102,12 +102,17 @@ test('an old Node is refused in one sentence', () => {
   expect(status).toBe(1);
 });
 
-test('a signal reaches the command, which decides how to end', async () => {
-  fillModules();
+/** A command that says when it is up and when it is told to stop. */
+function writePatientCommand(): void {
   writeFileSync(
     at('scripts/dev.ts'),
     `process.on('SIGTERM', () => { console.log('stopping'); process.exit(4); });\nsetInterval(() => {}, 1_000);\nconsole.log('up');\n`,
   );
+}
+
+test('a signal reaches the command, which decides how to end', async () => {
+  fillModules();
+  writePatientCommand();
   const child = spawn(process.execPath, [at('scripts/bootstrap.js'), 'dev'], {
     cwd: folder,
     env: environment(),
@@ -119,5 +124,26 @@ test('a signal reaches the command, which decides how to end', async () => {
   const ended = once(child, 'exit');
   child.kill('SIGTERM');
   expect(await ended).toEqual([4, null]);
+  expect(lines).toEqual(['up', 'stopping']);
+});
+
+const onLinux = process.platform === 'linux' ? test : test.skip;
+
+onLinux("when npm's shell is killed, the command is told to stop", async () => {
+  fillModules();
+  writePatientCommand();
+  const command = `"${process.execPath}" "${at('scripts/bootstrap.js')}" dev; true`;
+  const shell = spawn('sh', ['-c', command], {
+    cwd: folder,
+    env: { ...environment(), npm_lifecycle_event: 'dev' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines: string[] = [];
+  const reader = createInterface({ input: shell.stdout }).on('line', (line) => lines.push(line));
+  await once(reader, 'line');
+  // The pipe ends when the last of its writers has ended, the command included.
+  const ended = once(reader, 'close');
+  shell.kill('SIGKILL');
+  await ended;
   expect(lines).toEqual(['up', 'stopping']);
 });
