@@ -50,7 +50,9 @@ function parentOf(pid) {
 /** The shell npm starts scripts through, when it is still there between npm and us. */
 function isNpmShell(pid) {
   try {
-    return String(readFileSync(`/proc/${pid}/cmdline`)).split('\0').includes('-c');
+    return String(readFileSync(`/proc/${pid}/cmdline`))
+      .split('\0')
+      .includes('-c');
   } catch {
     return false;
   }
