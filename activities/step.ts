@@ -27,6 +27,8 @@ export interface StepRun<Type extends StepType> {
   attempt: number;
 }
 
+/** Outputs stay small, so that the record of the largest agent stays far below what a document may hold. */
+const OUTPUT_BYTES_MAX = 128 * 1024;
 const HEARTBEAT_MS = 3_000;
 const STORE_PATIENCE_MS = 20_000;
 const STORE_RETRY_MS = 250;
@@ -51,6 +53,7 @@ export async function patiently<Result>(operation: () => Promise<Result>): Promi
     try {
       return await operation();
     } catch (error) {
+      if (error instanceof Error && error.name.startsWith('BSON')) throw permanent('invalid_output', error.message);
       if (performance.now() > until) throw error;
       await new Promise((resolve) => setTimeout(resolve, STORE_RETRY_MS));
     }
@@ -114,6 +117,16 @@ async function writeStep(deps: Deps, input: StepInput, effect: Effect, startedAt
   return readRunning(deps, { execution_id: input.execution_id, seq: -1 });
 }
 
+/** Refuses an output that could not be stored, for good: another attempt would bring the same. */
+function checkedEffect(effect: Effect, stepId: string): Effect {
+  const bytes = Buffer.byteLength(JSON.stringify(effect.output));
+  if (bytes <= OUTPUT_BYTES_MAX) return effect;
+  throw permanent(
+    'output_too_large',
+    `The output of step ${stepId} has ${bytes} bytes; at most ${OUTPUT_BYTES_MAX} are kept.`,
+  );
+}
+
 /** Runs an effect at most once as far as this worker can tell, and records it. */
 export async function runStep<Type extends StepType>(
   deps: Deps,
@@ -148,7 +161,7 @@ export async function runStep<Type extends StepType>(
     });
     remember(key, had);
   }
-  const done = had;
+  const done = checkedEffect(had, step.id);
   const written = await patiently(() => writeStep(deps, input, done, startedAt));
   unrecorded.delete(key);
   await options.settled?.(written);

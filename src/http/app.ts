@@ -1,5 +1,5 @@
 /** The API process's Express app: mounts, the order of middleware, health, and the answer to everything else. */
-import express, { type Express, type RequestHandler } from 'express';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { Context } from '../context';
 import { agentOperations } from '../contracts/operations/agents';
 import { consoleOperations } from '../contracts/operations/console';
@@ -34,6 +34,14 @@ const readiness =
       .json({ status: store && engine ? 'ok' : 'unavailable', store, engine });
   };
 
+/** What the router itself refuses, such as a path that is not valid percent-encoding. */
+const routerError =
+  (context: Context): ErrorRequestHandler =>
+  (error, _request, response, next) => {
+    if (response.headersSent) return next(error);
+    return refuse(error, 'psa', { response, requestId: String(response.getHeader('X-Request-Id')) }, context);
+  };
+
 /** Builds the app. Every service has its own mount, so that paths such as `/api/templates` never collide. */
 export function createApp(context: Context, guard: Guard, health: Health): Express {
   const app = express();
@@ -53,5 +61,6 @@ export function createApp(context: Context, guard: Guard, health: Health): Expre
       context,
     );
   });
+  app.use(routerError(context));
   return app;
 }

@@ -60,8 +60,9 @@ const noParameters = (query: Record<string, unknown>): Finding[] =>
 
 /** The body as sent. Depth first: a recursive schema must not follow nesting that nobody needs. */
 function readBody(route: Route, request: Request): unknown {
-  const body: unknown = request.body;
-  if (!route.body) return body;
+  if (!route.body) return request.body;
+  // A request without a body means the empty object wherever that is a valid one.
+  const body: unknown = request.body ?? (route.body({}).length === 0 ? {} : undefined);
   if (body === undefined) {
     throw problem(route.operation.invalidBody ?? 'validation_error', {
       message: 'A JSON body is required; send it as application/json.',

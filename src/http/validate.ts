@@ -106,7 +106,7 @@ const WORDINGS: Record<string, Wording> = {
     return {
       message:
         given === undefined
-          ? `type is required; one of ${list(known)}`
+          ? `type is required; one of ${list(types)}`
           : `unknown type ${textOf(given)}; one of ${list(types)}`,
       path: `${error.instancePath}/${String(param(error, 'tag'))}`,
       suggestion: nearest(textOf(given), types),
@@ -177,6 +177,9 @@ export function depthFindings(body: unknown): Finding[] {
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth > DEPTH_MAX)
       return [{ path: '', code: 'too_deep', message: `the body is nested deeper than ${DEPTH_MAX} levels` }];
+    const keys = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.keys(value) : []));
+    if (keys.some((key) => key.includes('\0')))
+      return [{ path: '', code: 'invalid_key', message: 'a field name holds a NUL character' }];
     level = level.flatMap((value) =>
       typeof value === 'object' && value !== null ? Object.values(value as Record<string, unknown>) : [],
     );

@@ -1,0 +1,48 @@
+/** Requests and outputs at the edge of what can be read or stored. */
+import { activeAgent, definitionWith, run } from '../../support/agents';
+import { joinStack, list, text, waitForExecution, type Harness } from '../../support/harness';
+
+let harness: Harness;
+beforeAll(() => {
+  harness = joinStack();
+});
+afterAll(() => harness.close());
+
+test('400: a path that is not valid percent-encoding is refused in the usual shape', async () => {
+  const org = await harness.newOrg();
+  const answer = await org.call('GET', '/agents/api/agents/%E0%A4%A');
+  expect(answer.status).toBe(400);
+  expect(answer.headers.get('content-type')).toContain('json');
+  expect(answer.text).not.toContain('node_modules');
+});
+
+test('400: a field name with a NUL character is refused, nothing is stored', async () => {
+  const org = await harness.newOrg();
+  const body = { event_type: 'custom.test', source_product: 'psa', payload: { ['a\0b']: 1 } };
+  expect((await org.call('POST', '/agents/api/events/ingest', body)).status).toBe(400);
+});
+
+test('400: a step without a type is told which types there are', async () => {
+  const org = await harness.newOrg();
+  const answer = await org.call('POST', '/agents/api/agents', definitionWith([{ id: 'nameless' }]));
+  expect(answer.body['error']).toBe('invalid_agent_config');
+  expect(answer.text).toContain('one of ai_reason, notification, approval_gate');
+});
+
+test('201: a clone needs no body', async () => {
+  const org = await harness.newOrg();
+  const template = list((await org.call('GET', '/agents/api/templates')).body['templates'])[0];
+  const clone = await org.call('POST', `/agents/api/templates/${text(template?.['id'])}/clone`);
+  expect([clone.status, clone.body['status'], clone.body['name']]).toEqual([201, 'draft', template?.['name']]);
+});
+
+test('a step whose output is too large to keep fails with a code that says so, and the execution ends', async () => {
+  const org = await harness.newOrg();
+  await activeAgent(
+    org,
+    definitionWith([{ type: 'set_variables', id: 'copy', values: { whole: '{{event_payload}}' } }]),
+  );
+  const id = await run(org, { name: 'x'.repeat(150_000) });
+  const ended = await waitForExecution(org, id, ['failed', 'completed']);
+  expect(ended).toMatchObject({ status: 'failed', status_reason: 'step_failed', error: { code: 'output_too_large' } });
+});
