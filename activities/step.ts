@@ -27,8 +27,11 @@ export interface StepRun<Type extends StepType> {
   attempt: number;
 }
 
-/** Outputs stay small, so that the record of the largest agent stays far below what a document may hold. */
-const OUTPUT_BYTES_MAX = 128 * 1024;
+/** A record holds the outputs of all its steps, and a document of the store at most 16 MB. */
+const OUTPUT_BYTES_MAX = 512 * 1024;
+const OUTPUTS_BYTES_MAX = 8 * 1024 * 1024;
+/** Up to here not even a hundred steps come near the limits, so nothing is added up. */
+const SMALL_OUTPUT_BYTES = 64 * 1024;
 const HEARTBEAT_MS = 3_000;
 const STORE_PATIENCE_MS = 20_000;
 const STORE_RETRY_MS = 250;
@@ -117,13 +120,17 @@ async function writeStep(deps: Deps, input: StepInput, effect: Effect, startedAt
   return readRunning(deps, { execution_id: input.execution_id, seq: -1 });
 }
 
+const bytesOf = (output: Record<string, unknown>): number => Buffer.byteLength(JSON.stringify(output));
+
 /** Refuses an output that could not be stored, for good: another attempt would bring the same. */
-function checkedEffect(effect: Effect, stepId: string): Effect {
-  const bytes = Buffer.byteLength(JSON.stringify(effect.output));
-  if (bytes <= OUTPUT_BYTES_MAX) return effect;
+function checkedEffect(effect: Effect, record: ExecutionRecord, stepId: string): Effect {
+  const bytes = bytesOf(effect.output);
+  if (bytes <= SMALL_OUTPUT_BYTES) return effect;
+  const kept = record.steps.reduce((sum, slot) => sum + bytesOf(slot.output), 0);
+  if (bytes <= OUTPUT_BYTES_MAX && kept + bytes <= OUTPUTS_BYTES_MAX) return effect;
   throw permanent(
     'output_too_large',
-    `The output of step ${stepId} has ${bytes} bytes; at most ${OUTPUT_BYTES_MAX} are kept.`,
+    `The output of step ${stepId} has ${bytes} bytes; a step keeps at most ${OUTPUT_BYTES_MAX}, all steps together ${OUTPUTS_BYTES_MAX}.`,
   );
 }
 
@@ -161,7 +168,7 @@ export async function runStep<Type extends StepType>(
     });
     remember(key, had);
   }
-  const done = checkedEffect(had, step.id);
+  const done = checkedEffect(had, record, step.id);
   const written = await patiently(() => writeStep(deps, input, done, startedAt));
   unrecorded.delete(key);
   await options.settled?.(written);

@@ -62,7 +62,8 @@ const noParameters = (query: Record<string, unknown>): Finding[] =>
 function readBody(route: Route, request: Request): unknown {
   if (!route.body) return request.body;
   // A request without a body means the empty object wherever that is a valid one.
-  const body: unknown = request.body ?? (route.body({}).length === 0 ? {} : undefined);
+  const mayBeEmpty = request.body === undefined && route.body({}).length === 0;
+  const body: unknown = mayBeEmpty ? {} : request.body;
   if (body === undefined) {
     throw problem(route.operation.invalidBody ?? 'validation_error', {
       message: 'A JSON body is required; send it as application/json.',

@@ -2,6 +2,8 @@
 import { activeAgent, definitionWith, run } from '../../support/agents';
 import { joinStack, list, text, waitForExecution, type Harness } from '../../support/harness';
 
+const COPY = '{{event_payload}}';
+
 let harness: Harness;
 beforeAll(() => {
   harness = joinStack();
@@ -40,7 +42,7 @@ test('a step whose output is too large to keep fails with a code that says so, a
   const org = await harness.newOrg();
   await activeAgent(
     org,
-    definitionWith([{ type: 'set_variables', id: 'copy', values: { whole: '{{event_payload}}' } }]),
+    definitionWith([{ type: 'set_variables', id: 'copy', values: { a: COPY, b: COPY, c: COPY, d: COPY } }]),
   );
   const id = await run(org, { name: 'x'.repeat(150_000) });
   const ended = await waitForExecution(org, id, ['failed', 'completed']);
