@@ -6,11 +6,13 @@ import { approvalIdFor } from '../src/domain/ids';
 import { GATE_LIFETIME } from '../src/domain/plan';
 import { renderText } from '../src/domain/text';
 import * as approvals from '../src/store/approvals';
-import { hasEnded, writeExecution, type ExecutionRecord } from '../src/store/executions';
+import { writeExecution, type SlotWrite } from '../src/store/execution-writes';
+import { type ExecutionRecord } from '../src/store/executions';
 import type { Deps } from './deps';
 import { permanent } from './failures';
-import { readRunning, stepOf } from './step';
-import { factsOf, scopeOf } from './scope';
+import { recorded, withLight } from './light';
+import { keep, readRunning, stepOf } from './record';
+import { scopeOf } from './scope';
 
 const OPERATOR = 'temporal:operator';
 
@@ -50,10 +52,12 @@ export async function openApproval(deps: Deps, input: StepInput): Promise<GateOp
     now,
     pure: input.pure,
     status: 'waiting_approval',
-    slot: {
-      index: input.slot,
-      fields: { status: 'waiting_approval', approval_id: approval._id, started_at: approval.created_at, attempts: 1 },
-    },
+    slots: [
+      {
+        index: input.slot,
+        fields: { status: 'waiting_approval', approval_id: approval._id, started_at: approval.created_at, attempts: 1 },
+      },
+    ],
   });
   // An engine that lost its data runs the step again: a gate that was decided before is settled at once.
   const until = approval.status === 'pending' ? approval.expires_at : now;
@@ -96,25 +100,27 @@ const gateOutput = (approval: approvals.ApprovalRecord): Record<string, unknown>
 /** The gate's record after a decision: the execution goes on, or waits for its end to be written. */
 async function recordGate(deps: Deps, input: StepInput, approval: approvals.ApprovalRecord): Promise<ExecutionRecord> {
   const now = deps.clock.now();
-  const approved = approval.status === 'approved';
-  const written = await writeExecution(deps.store, {
-    id: input.execution_id,
-    now,
-    slot: {
-      index: input.slot,
-      fields: {
-        status: approval.status === 'expired' ? 'failed' : 'completed',
-        output: gateOutput(approval),
-        completed_at: approval.decided_at ?? now,
-      },
+  const slot: SlotWrite = {
+    index: input.slot,
+    fields: {
+      status: approval.status === 'expired' ? 'failed' : 'completed',
+      output: gateOutput(approval),
+      completed_at: approval.decided_at ?? now,
     },
-    next: approved ? input.next : undefined,
-    ...(approved ? { status: 'running' as const } : {}),
-  });
-  await approvals.markConsumed(deps.store, approval._id, now);
-  if (!written) return readRunning(deps, { execution_id: input.execution_id, seq: -1 });
-  deps.cache.put(written);
-  return written;
+  };
+  const goesOn = approval.status === 'approved';
+  const follows = goesOn ? withLight(deps, await readRunning(deps, input), input, [slot]) : { slots: [slot] };
+  const [written] = await Promise.all([
+    writeExecution(deps.store, {
+      id: input.execution_id,
+      now,
+      ...(goesOn ? { status: 'running' as const } : {}),
+      ...follows,
+    }),
+    // The workflow is here because it knows the outcome, so nobody needs to tell it again.
+    approvals.markConsumed(deps.store, approval._id, now),
+  ]);
+  return written ? keep(deps, written) : readRunning(deps, { ...input, seq: -1 });
 }
 
 /**
@@ -125,17 +131,15 @@ export async function settleApproval(
   deps: Deps,
   input: StepInput & { approval_id: string; proposal: Proposal },
 ): Promise<GateSettled> {
-  await propose(deps, input, input.proposal);
-  const approval = await approvals.findApproval(deps.store, input.org_id, input.approval_id);
+  const read = () => approvals.findApproval(deps.store, input.org_id, input.approval_id);
+  let approval = await read();
+  if (approval?.status === 'pending' && input.proposal !== null) {
+    await propose(deps, input, input.proposal);
+    approval = await read();
+  }
   if (!approval) throw permanent('invalid_state', `Approval ${input.approval_id} has no record.`);
   if (approval.status === 'pending')
-    return { outcome: 'pending', seq: input.seq, status: 'waiting_approval', ended: false, facts: {} };
+    return { outcome: 'pending', seq: input.seq, status: 'waiting_approval', ended: false, facts: {}, light: 0 };
   const record = await recordGate(deps, input, approval);
-  return {
-    outcome: approval.status,
-    seq: record.seq,
-    status: record.status,
-    ended: hasEnded(record.status),
-    facts: factsOf(record, input.slot, input.asked),
-  };
+  return { ...recorded(record, input, [input.slot]), outcome: approval.status };
 }

@@ -1,27 +1,37 @@
 /** Begin and end of an execution, and the record of a step that failed without ending it. */
-import type { FinishInput, Recorded, StepInput, StepResult } from '../src/contracts/messages';
+import type { BeginInput, FinishInput, StepInput, StepResult } from '../src/contracts/messages';
 import type { ErrorInfo } from '../src/contracts/execution';
 import { monthOf } from '../src/domain/credits';
 import { release } from '../src/store/credits';
 import { denyForEnd } from '../src/store/approvals';
-import { endExecution, hasEnded, writeExecution, type ExecutionRecord } from '../src/store/executions';
+import { endExecution, writeExecution } from '../src/store/execution-writes';
+import { type ExecutionRecord } from '../src/store/executions';
 import type { Deps } from './deps';
-import { readRunning } from './step';
-import { factsOf } from './scope';
+import { recorded, withLight } from './light';
+import { keep, patiently, readRunning } from './record';
 
-/** Marks the execution running; says so when it was cancelled before it began. */
-export async function beginExecution(deps: Deps, input: { execution_id: string; next?: number }): Promise<Recorded> {
+/**
+ * Marks the execution running and records its leading light steps, if it has any; says so when it was cancelled before
+ * it began.
+ */
+export async function beginExecution(deps: Deps, input: BeginInput): Promise<StepResult> {
+  const { execution_id: id, light } = input;
   const now = deps.clock.now();
+  const answer = (record: ExecutionRecord): StepResult => ({ ...recorded(record, input, []), credits: 0 });
   const written = await writeExecution(deps.store, {
-    id: input.execution_id,
+    id,
     now,
     status: 'running',
     startedAt: now,
-    next: input.next,
+    next: light.length === 0 ? input.next : undefined,
   });
-  const record = written ?? (await readRunning(deps, { execution_id: input.execution_id, seq: -1 }));
-  deps.cache.put(record);
-  return { seq: record.seq, status: record.status, ended: hasEnded(record.status) };
+  if (!written) return answer(await readRunning(deps, { execution_id: id, seq: -1 }));
+  const begun = keep(deps, written);
+  if (light.length === 0) return answer(begun);
+  const also = withLight(deps, begun, input, []);
+  if (also.slots?.length === 0) return answer(begun);
+  const done = await patiently(() => writeExecution(deps.store, { id, now: deps.clock.now(), ...also }));
+  return answer(done ? keep(deps, done) : await readRunning(deps, { execution_id: id, seq: -1 }));
 }
 
 /** Records a failed step of an execution that goes on. */
@@ -32,19 +42,11 @@ export async function recordFailure(deps: Deps, input: StepInput & { error: Erro
     now,
     pure: input.pure,
     next: input.next,
-    slot: { index: input.slot, fields: { status: 'failed', error: input.error, completed_at: now } },
+    slots: [{ index: input.slot, fields: { status: 'failed', error: input.error, completed_at: now } }],
     ...(input.completes ? { status: 'completed' as const } : {}),
   });
-  const record = written ?? (await readRunning(deps, { execution_id: input.execution_id, seq: -1 }));
-  deps.cache.put(record);
-  if (written && hasEnded(record.status)) deps.tallies.add(record);
-  return {
-    seq: record.seq,
-    status: record.status,
-    ended: hasEnded(record.status),
-    facts: factsOf(record, input.slot, input.asked),
-    credits: 0,
-  };
+  const record = written ? keep(deps, written) : await readRunning(deps, { ...input, seq: -1 });
+  return { ...recorded(record, input, [input.slot]), credits: 0 };
 }
 
 /** Gives back what AI steps that never finished still hold. Settled calls are left alone by their tombstones. */
@@ -69,10 +71,12 @@ export async function finishExecution(
     input.failed_slot === null
       ? {}
       : {
-          slot: {
-            index: input.failed_slot,
-            fields: { status: 'failed' as const, error: input.error, completed_at: now },
-          },
+          slots: [
+            {
+              index: input.failed_slot,
+              fields: { status: 'failed' as const, error: input.error, completed_at: now },
+            },
+          ],
         };
   if (input.status === 'completed') {
     const written = await writeExecution(deps.store, {

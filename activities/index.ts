@@ -4,10 +4,10 @@ import { openApproval, settleApproval } from './approvals';
 import type { Deps } from './deps';
 import { beginExecution, finishExecution, recordFailure } from './executions';
 import { httpRequest } from './http';
+import { setVariables } from './light';
 import { notification } from './notify';
 import { aiReason } from './reason';
 import { sweepOnce } from './sweep';
-import { setVariables } from './variables';
 
 /** Builds the activities of a worker. */
 export const createActivities = (deps: Deps): Activities => ({

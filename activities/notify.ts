@@ -3,9 +3,10 @@ import { createHash } from 'node:crypto';
 import type { StepInput, StepResult } from '../src/contracts/messages';
 import { renderText } from '../src/domain/text';
 import { ProviderError } from '../src/providers/error';
-import { writeProgress } from '../src/store/executions';
+import { writeProgress } from '../src/store/execution-writes';
 import type { Deps } from './deps';
-import { beating, patiently, runStep, type Effect, type StepRun } from './step';
+import { patiently } from './record';
+import { beating, runStep, type Effect, type StepRun } from './step';
 
 const ATTEMPTS_MAX = 8;
 

@@ -13,7 +13,8 @@ import { executions, type ExecutionRecord } from '../src/store/executions';
 import { readTenant } from '../src/store/tenants';
 import type { Deps } from './deps';
 import { permanent } from './failures';
-import { beating, patiently, runStep, type Effect, type StepRun } from './step';
+import { patiently } from './record';
+import { beating, runStep, type Effect, type StepRun } from './step';
 
 const ATTEMPTS_MAX = 5;
 const SYSTEM =

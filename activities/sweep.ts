@@ -5,8 +5,8 @@ import { startStored } from '../src/events/publish';
 import { halfDeletedAgents } from '../src/store/agents';
 import { denyForEnd, markConsumed, unconsumedDecisions } from '../src/store/approvals';
 import { dropTombstone, release, staleReservations } from '../src/store/credits';
+import { endExecution } from '../src/store/execution-writes';
 import {
-  endExecution,
   executions,
   findExecution,
   hasEnded,

@@ -15,8 +15,8 @@ import { APPROVAL_DECISION, type ExecutionInput } from '../src/contracts/message
 import { parseDecision } from './approval-gate';
 import { endOf } from './failures';
 import { records } from './policies';
-import { newRun, noteDecision, stepInput, type Run } from './run';
-import { firstOutside, runSteps } from './steps';
+import { newRun, noteDecision, recordInput, stepInput, type Run } from './run';
+import { followingOf, noteRecorded, runSteps } from './steps';
 
 export interface ExecutionResult {
   /** The status of the record: it is what the API shows. */
@@ -38,20 +38,6 @@ function listen(run: Run): void {
     },
     { description: 'Decide the open gate: {"decision": "approved" | "denied", "approval_id"?, "note"?}' },
   );
-}
-
-async function begin(run: Run): Promise<void> {
-  const { execution_id, org_id, steps } = run.input;
-  const first = firstOutside(steps);
-  const begun = await records.beginExecution({
-    execution_id,
-    org_id,
-    run_id: workflowInfo().runId,
-    ...(first ? { next: first.slot } : {}),
-  });
-  run.seq = begun.seq;
-  run.status = begun.status;
-  run.ended = begun.ended;
 }
 
 interface End extends Pick<Partial<ReturnType<typeof endOf>>, 'reason' | 'error'> {
@@ -93,9 +79,12 @@ export async function agentExecution(input: ExecutionInput): Promise<ExecutionRe
   const run = newRun(input);
   listen(run);
   try {
-    await begin(run);
-    if (!run.ended) await runSteps(run, input.steps, { final: true });
-    await condition(allHandlersFinished);
+    const leading = followingOf(input.steps, -1, { final: true });
+    const begun = await records.beginExecution({ ...recordInput(run, leading), run_id: workflowInfo().runId });
+    noteRecorded(run, begun, leading.light);
+    if (!run.ended) await runSteps(run, input.steps, { final: true, from: begun.light });
+    // Every await costs an activation its share, so none is spent on what already holds.
+    if (!allHandlersFinished()) await condition(allHandlersFinished);
     // The last step's record may have completed the execution already, or a cancel ended it.
     return run.ended ? { status: run.status } : await finish(run, { status: 'completed' });
   } catch (error) {

@@ -3,7 +3,7 @@ import { ApplicationFailure, condition, upsertSearchAttributes } from '@temporal
 import { ApplicationFailureCategory, defineSearchAttributeKey } from '@temporalio/common';
 import type { DecisionSignal, GateOpened, GateSettled, PlanStep } from '../src/contracts/messages';
 import { records } from './policies';
-import { learn, showProgress, stepInput, type Run } from './run';
+import { follow, learn, showProgress, stepInput, type Following, type Run } from './run';
 
 const WAITING_APPROVAL = defineSearchAttributeKey('WaitingApproval', 'BOOL');
 const CURRENT_STEP = defineSearchAttributeKey('CurrentStep', 'KEYWORD');
@@ -26,7 +26,7 @@ export function parseDecision(payload: unknown, openGate: string | null): Decisi
 const refused = (type: string, message: string) =>
   ApplicationFailure.create({ type, message, nonRetryable: true, category: ApplicationFailureCategory.BENIGN });
 
-async function settle(run: Run, step: PlanStep, opened: GateOpened, next: PlanStep | undefined): Promise<GateSettled> {
+async function settle(run: Run, step: PlanStep, opened: GateOpened, following: Following): Promise<GateSettled> {
   const expiresAt = Date.parse(opened.expires_at);
   for (;;) {
     const left = Math.max(RECHECK_MS, expiresAt - Date.now());
@@ -35,7 +35,7 @@ async function settle(run: Run, step: PlanStep, opened: GateOpened, next: PlanSt
     });
     const signal = run.decisions.get(opened.approval_id);
     const settled = await records.settleApproval({
-      ...stepInput(run, step, { next }),
+      ...stepInput(run, step, following),
       approval_id: opened.approval_id,
       proposal:
         woken && signal ? { decision: signal.decision, ...(signal.note ? { note: signal.note } : {}) } : 'expired',
@@ -45,34 +45,33 @@ async function settle(run: Run, step: PlanStep, opened: GateOpened, next: PlanSt
   }
 }
 
-/** Waits at the gate. Returns when it was approved; throws how the execution ends when it was not. */
-export async function awaitDecision(run: Run, step: PlanStep, next: PlanStep | undefined): Promise<void> {
+/**
+ * Waits at the gate. Answers how many light steps behind it are done too; throws how the execution ends when it was not
+ * approved.
+ */
+export async function awaitDecision(run: Run, step: PlanStep, following: Following): Promise<number> {
   const opened = await records.openApproval(stepInput(run, step));
-  run.seq = opened.seq;
-  run.pure = [];
-  if (opened.ended) {
-    run.ended = true;
-    run.status = opened.status;
-    return;
-  }
+  follow(run, opened);
+  if (opened.ended) return 0;
   run.openGate = opened.approval_id;
   upsertSearchAttributes([
     { key: WAITING_APPROVAL, value: true },
     { key: CURRENT_STEP, value: step.id },
   ]);
   showProgress(run, `${step.label}: waiting for a decision on \`${opened.approval_id}\` until ${opened.expires_at}`);
-  const settled = await settle(run, step, opened, next);
+  const settled = await settle(run, step, opened, following);
   run.openGate = null;
-  run.seq = settled.seq;
+  follow(run, settled);
   upsertSearchAttributes([{ key: WAITING_APPROVAL, value: false }]);
-  showProgress(run, `${step.label}: ${settled.outcome}`);
   learn(run, settled.facts);
-  if (settled.ended) {
-    run.status = settled.status;
-    run.ended = true;
-    return;
-  }
+  showProgress(
+    run,
+    `${step.label}: ${settled.outcome}`,
+    ...following.light.slice(0, settled.light).map(({ label }) => `${label}: done`),
+  );
+  if (settled.ended) return settled.light;
   if (settled.outcome === 'denied') throw refused('approval_denied', `Step ${step.id} was denied.`);
   if (settled.outcome === 'expired')
     throw refused('approval_expired', `Nobody decided step ${step.id} before ${opened.expires_at}.`);
+  return settled.light;
 }

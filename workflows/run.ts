@@ -1,6 +1,13 @@
 /** The state of one execution inside its workflow: what conditions can see, what is still to be recorded, what was decided. */
 import { setCurrentDetails } from '@temporalio/workflow';
-import type { DecisionSignal, ExecutionInput, PlanStep, PureRecord, StepInput } from '../src/contracts/messages';
+import type {
+  DecisionSignal,
+  ExecutionInput,
+  PlanStep,
+  PureRecord,
+  Recorded,
+  StepInput,
+} from '../src/contracts/messages';
 import { scopeFrom } from '../src/domain/paths';
 
 const WAITING_DECISIONS_MAX = 100;
@@ -44,21 +51,41 @@ export const learn = (run: Run, facts: Record<string, unknown>): void => {
 /** The moment by the workflow's own clock, which is the same in every replay. */
 export const workflowNow = (): Date => new Date(Date.now());
 
-/** What an activity that records this step is told. */
-export const stepInput = (
-  run: Run,
-  step: PlanStep,
-  more: { next?: PlanStep | undefined; completes?: boolean } = {},
-): StepInput => ({
+/** What comes straight behind a step and is recorded with it. */
+export interface Following {
+  light: readonly PlanStep[];
+  /** The outside step after all of these. */
+  next: PlanStep | undefined;
+  completes: boolean;
+}
+
+export const NOTHING_FOLLOWS: Following = { light: [], next: undefined, completes: false };
+
+/** What an activity that records steps is told of the execution, whichever step it is. */
+export const recordInput = (run: Run, { light, next, completes }: Following) => ({
   execution_id: run.input.execution_id,
   org_id: run.input.org_id,
+  asked: run.input.asked,
+  light: light.map(({ slot }) => slot),
+  ...(next ? { next: next.slot } : {}),
+  completes,
+});
+
+/** What an activity that records this step is told. */
+export const stepInput = (run: Run, step: PlanStep, following: Following = NOTHING_FOLLOWS): StepInput => ({
+  ...recordInput(run, following),
   slot: step.slot,
   seq: run.seq,
   pure: run.pure,
-  asked: run.input.asked,
-  ...(more.next ? { next: more.next.slot } : {}),
-  completes: more.completes ?? false,
 });
+
+/** Takes over what the record says after a write. */
+export function follow(run: Run, { seq, status, ended }: Recorded): void {
+  run.seq = seq;
+  run.pure = [];
+  run.status = status;
+  run.ended = ended;
+}
 
 /** Notes a step that needs no activity; the next record that is written carries it along. */
 export function notePure(
@@ -90,7 +117,7 @@ export function noteDecision(run: Run, signal: DecisionSignal): void {
 }
 
 /** Live progress on the workflow's page in the Web UI. */
-export function showProgress(run: Run, line: string): void {
-  run.progress.push(line);
+export function showProgress(run: Run, ...lines: string[]): void {
+  run.progress.push(...lines);
   setCurrentDetails(run.progress.map((entry) => `- ${entry}`).join('\n'));
 }

@@ -5,57 +5,84 @@ import { evaluate } from '../src/domain/conditions';
 import { awaitDecision } from './approval-gate';
 import { errorOf, isStepFailure } from './failures';
 import { isOutside, records, runOutside } from './policies';
-import { learn, notePure, noteSkipped, scopeOf, showProgress, stepInput, workflowNow, type Run } from './run';
+import {
+  follow,
+  learn,
+  notePure,
+  noteSkipped,
+  scopeOf,
+  showProgress,
+  stepInput,
+  workflowNow,
+  type Following,
+  type Run,
+} from './run';
 
 /** Where a list of steps stands: the last step of the outermost list also completes the execution. */
 interface Place {
   final: boolean;
 }
 
-/** The step whose record can be marked running together with the one before it. */
-const following = (steps: PlanStep[], index: number): PlanStep | undefined => {
-  const next = steps[index + 1];
-  return next && next.when === undefined && isOutside(next.type) ? next : undefined;
-};
+const isLight = (step: PlanStep): boolean => step.type === 'set_variables' && step.when === undefined;
+const isReady = (step: PlanStep): boolean => step.when === undefined && isOutside(step.type);
 
-/** Steps that the very first record can mark running. */
-export const firstOutside = (steps: PlanStep[]): PlanStep | undefined => following(steps, -1);
-
-function applyResult(run: Run, step: PlanStep, result: StepResult): void {
-  run.seq = result.seq;
-  run.pure = [];
-  run.ended = result.ended;
-  run.status = result.status;
-  learn(run, result.facts);
-  showProgress(run, `${step.label}: done${result.credits > 0 ? ` (${result.credits} credits)` : ''}`);
+/**
+ * What can be recorded together with the step at `index`: the light steps behind it, the start of the outside step
+ * behind those, or the end. An `index` of -1 stands for the beginning of the execution.
+ */
+export function followingOf(steps: readonly PlanStep[], index: number, { final }: Place): Following {
+  const light: PlanStep[] = [];
+  let at = index + 1;
+  for (let step = steps[at]; step && isLight(step); step = steps[at]) {
+    light.push(step);
+    at += 1;
+  }
+  const next = steps[at];
+  return { light, next: next && isReady(next) ? next : undefined, completes: final && next === undefined };
 }
 
-async function runEffect(
-  run: Run,
-  step: PlanStep,
-  more: { next: PlanStep | undefined; completes: boolean },
-): Promise<void> {
-  const input = stepInput(run, step, more);
+/** The same for a step that is recorded alone. */
+function aloneOf(steps: readonly PlanStep[], index: number, { final }: Place): Following {
+  const next = steps[index + 1];
+  return { light: [], next: next && isReady(next) ? next : undefined, completes: final && next === undefined };
+}
+
+/** Takes over what a record says, and shows the light steps that were written along. */
+export function noteRecorded(run: Run, result: Omit<StepResult, 'credits'>, light: readonly PlanStep[]): void {
+  follow(run, result);
+  learn(run, result.facts);
+  const done = light.slice(0, result.light);
+  if (done.length > 0) showProgress(run, ...done.map(({ label }) => `${label}: done`));
+}
+
+/** A step with what follows it. */
+interface Turn {
+  step: PlanStep;
+  following: Following;
+  /** What follows when the step fails and the execution goes on. */
+  alone: Following;
+  place: Place;
+}
+
+/** Runs a step that an activity records. Answers how many light steps behind it are done too. */
+async function runEffect(run: Run, { step, following, alone }: Turn): Promise<number> {
+  const input = stepInput(run, step, following);
   try {
-    applyResult(
-      run,
-      step,
-      isOutside(step.type) ? await runOutside(step, step.type, input) : await records.setVariables(input),
-    );
+    const result = await (isOutside(step.type) ? runOutside(step, step.type, input) : records.setVariables(input));
+    showProgress(run, `${step.label}: done${result.credits > 0 ? ` (${result.credits} credits)` : ''}`);
+    noteRecorded(run, result, following.light);
+    return result.light;
   } catch (error) {
     if (step.on_error !== 'continue' || !isStepFailure(error)) throw error;
     const failure = errorOf(error);
     showProgress(run, `${step.label}: failed (${failure.code}), continuing`);
-    const result = await records.recordFailure({ ...input, error: failure });
-    run.seq = result.seq;
-    run.pure = [];
-    run.ended = result.ended;
-    run.status = result.status;
-    learn(run, { ...result.facts, [`steps.${step.id}.status`]: 'failed' });
+    noteRecorded(run, await records.recordFailure({ ...stepInput(run, step, alone), error: failure }), []);
+    learn(run, { [`steps.${step.id}.status`]: 'failed' });
+    return 0;
   }
 }
 
-async function runBranch(run: Run, step: PlanStep, place: Place): Promise<void> {
+async function runBranch(run: Run, step: PlanStep, place: Place): Promise<number> {
   const startedAt = workflowNow();
   const taken = (step.branches ?? []).find((arm) => evaluate(arm.when, scopeOf(run), startedAt).holds);
   const name = taken?.name ?? (step.else ? 'else' : null);
@@ -66,47 +93,54 @@ async function runBranch(run: Run, step: PlanStep, place: Place): Promise<void> 
     if (arm.name !== name) for (const inner of arm.steps) noteSkipped(run, inner, 'another branch was taken');
   }
   const chosen = arms.find((arm) => arm.name === name);
-  if (chosen) await runSteps(run, chosen.steps, place);
+  if (chosen) await runSteps(run, chosen.steps, { final: place.final, from: 0 });
+  return 0;
 }
 
-async function runDelay(run: Run, step: PlanStep): Promise<void> {
+async function runDelay(run: Run, step: PlanStep): Promise<number> {
   const startedAt = workflowNow();
   showProgress(run, `${step.label}: waiting`);
   await sleep(step.duration_ms ?? 0, { summary: step.label });
   notePure(run, step, { status: 'completed', output: { resumed_at: workflowNow().toISOString() }, startedAt });
+  return 0;
 }
 
-async function runStep(run: Run, step: PlanStep, at: { next: PlanStep | undefined; place: Place }): Promise<void> {
+/** Runs one step. Answers how many light steps behind it are done too. */
+function runStep(run: Run, turn: Turn): Promise<number> | number {
+  const { step } = turn;
   run.current = step;
   if (step.when !== undefined && !evaluate(step.when, scopeOf(run), workflowNow()).holds) {
     noteSkipped(run, step, 'its condition does not hold');
-    return;
+    return 0;
   }
   switch (step.type) {
     case 'branch':
-      return runBranch(run, step, at.place);
+      return runBranch(run, step, turn.place);
     case 'delay':
       return runDelay(run, step);
     case 'approval_gate':
-      return awaitDecision(run, step, at.next);
+      return awaitDecision(run, step, turn.following);
     case 'ai_reason':
     case 'notification':
     case 'http_request':
     case 'set_variables':
-      return runEffect(run, step, { next: at.next, completes: at.place.final });
+      return runEffect(run, turn);
     default:
       return step.type satisfies never;
   }
 }
 
-/** Runs steps in order until they are done or the execution has ended. */
-export async function runSteps(run: Run, steps: PlanStep[], place: Place): Promise<void> {
-  for (const [index, step] of steps.entries()) {
+/** Runs steps in order, from the given one, until they are done or the execution has ended. */
+export async function runSteps(run: Run, steps: readonly PlanStep[], list: Place & { from: number }): Promise<void> {
+  for (let index = list.from; index < steps.length; index += 1) {
     // A cancel that arrived while an effect was waited for must not let the next one begin.
     if (CancellationScope.current().consideredCancelled) throw new CancelledFailure('cancelled');
-    await runStep(run, step, {
-      next: following(steps, index),
-      place: { final: place.final && index === steps.length - 1 },
+    const step = steps[index] as PlanStep;
+    index += await runStep(run, {
+      step,
+      following: followingOf(steps, index, list),
+      alone: aloneOf(steps, index, list),
+      place: { final: list.final && index === steps.length - 1 },
     });
     if (run.ended) return;
   }

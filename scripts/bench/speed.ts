@@ -130,6 +130,13 @@ export async function measureSpeed(
 ): Promise<Figure[]> {
   const { runs, only, log } = options;
   const figures: Figure[] = [];
+  if (only.has('T3') || only.has('T5')) {
+    for (const shape of ['light', 'outside'] as const) {
+      log(`bench: T3 and T5, ${runs * LOAD_FACTOR} ${shape} executions per side, ${CONCURRENCY} at once`);
+      const { rate, cpu } = await measureLoad(stage, runs, shape);
+      figures.push(...[rate, cpu].filter(({ budget }) => only.has(budget)));
+    }
+  }
   for (const [budget, shape] of [
     ['T1', 'light'],
     ['T2', 'outside'],
@@ -137,13 +144,6 @@ export async function measureSpeed(
     if (!only.has(budget)) continue;
     log(`bench: ${budget}, ${runs} executions per side`);
     figures.push(await measureLatency(stage, runs, { budget, shape }));
-  }
-  if (only.has('T3') || only.has('T5')) {
-    for (const shape of ['light', 'outside'] as const) {
-      log(`bench: T3 and T5, ${runs * LOAD_FACTOR} ${shape} executions per side, ${CONCURRENCY} at once`);
-      const { rate, cpu } = await measureLoad(stage, runs, shape);
-      figures.push(...[rate, cpu].filter(({ budget }) => only.has(budget)));
-    }
   }
   if (only.has('T4')) {
     log(`bench: T4, ${runs} gates per side`);

@@ -1,10 +1,10 @@
 /** All a workflow may ask of the world. Implemented in activities/, called through policies in workflows/policies.ts. */
-import type { FinishInput, GateOpened, GateSettled, Recorded, StepInput, StepResult } from './messages';
+import type { BeginInput, FinishInput, GateOpened, GateSettled, StepInput, StepResult } from './messages';
 import type { Decision } from './approval';
 
 export interface Activities {
-  /** Marks the execution running. `ended` when it was cancelled before it began. */
-  beginExecution(input: { execution_id: string; org_id: string; run_id: string; next?: number }): Promise<Recorded>;
+  /** Marks the execution running, with its leading light steps. `ended` when it was cancelled before it began. */
+  beginExecution(input: BeginInput): Promise<StepResult>;
   aiReason(input: StepInput): Promise<StepResult>;
   notification(input: StepInput): Promise<StepResult>;
   httpRequest(input: StepInput): Promise<StepResult>;

@@ -73,11 +73,16 @@ export interface StepInput {
   seq: number;
   pure: PureRecord[];
   asked: string[];
-  /** Slot to mark running in the same write: the step that comes straight after this one. */
+  /** Slots of the light steps straight behind this one: worked out and recorded in the same write. */
+  light: number[];
+  /** Slot to mark running in the same write: the step that comes straight after all of these. */
   next?: number;
-  /** Set on the last step: its record also completes the execution. */
+  /** Set when nothing comes after these: their record also completes the execution. */
   completes: boolean;
 }
+
+/** What the first record of an execution is told: like a step, but before all of them. */
+export type BeginInput = Omit<StepInput, 'slot' | 'seq' | 'pure'> & { run_id: string };
 
 /** What every write to the record answers. */
 export interface Recorded {
@@ -88,9 +93,11 @@ export interface Recorded {
 }
 
 export interface StepResult extends Recorded {
-  /** Values of this step that conditions ask for, by dotted path. */
+  /** Values of the recorded steps that conditions ask for, by dotted path. */
   facts: Record<string, unknown>;
   credits: number;
+  /** How many of the light steps were recorded along; the first that failed, if any, is left for its own turn. */
+  light: number;
 }
 
 export interface GateOpened extends Recorded {
@@ -102,6 +109,7 @@ export interface GateOpened extends Recorded {
 export interface GateSettled extends Recorded {
   outcome: 'approved' | 'denied' | 'expired' | 'pending';
   facts: Record<string, unknown>;
+  light: number;
 }
 
 export interface FinishInput {

@@ -3,7 +3,8 @@ import type { Context } from '../context';
 import type { StatusReason } from '../contracts/execution';
 import { cancelWorkflow } from '../engine/executions';
 import { denyForEnd } from '../store/approvals';
-import { endExecution, type ExecutionRecord } from '../store/executions';
+import { endExecution } from '../store/execution-writes';
+import { type ExecutionRecord } from '../store/executions';
 
 /**
  * Denies the open gate, then ends the record. Gate first: a person who approved before us really did, and one who comes

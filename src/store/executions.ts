@@ -5,10 +5,8 @@ import {
   STATUS_REASONS,
   type ErrorInfo,
   type ExecutionStatus,
-  type StatusReason,
   type StepStatus,
 } from '../contracts/execution';
-import type { PureRecord } from '../contracts/messages';
 import { Enum, Json, Nullable, Type, type Static } from '../contracts/schema';
 import type { Position } from '../domain/sealed-token';
 import { collection, Instant, isDuplicate, type Store } from './collection';
@@ -162,119 +160,6 @@ export async function countExecutions(store: Store, orgId: string, query: Execut
   return Number(counted);
 }
 
-const pureFields = (pure: PureRecord[]): Record<string, unknown> =>
-  Object.fromEntries(
-    pure.flatMap((record): [string, unknown][] => [
-      [`steps.${record.slot}.status`, record.status],
-      [`steps.${record.slot}.output`, record.output],
-      [`steps.${record.slot}.started_at`, new Date(record.started_at)],
-      [`steps.${record.slot}.completed_at`, new Date(record.completed_at)],
-    ]),
-  );
-
-const slotFields = (slot: number, fields: Partial<StepSlot>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(fields).map(([name, value]) => [`steps.${slot}.${name}`, value]));
-
-export interface Write {
-  id: string;
-  now: Date;
-  pure?: PureRecord[];
-  slot?: { index: number; fields: Partial<StepSlot> };
-  /** Slot of the step that starts next. */
-  next?: number | undefined;
-  status?: ExecutionStatus;
-  reason?: StatusReason | null;
-  error?: ErrorInfo | null;
-  startedAt?: Date;
-  credits?: number;
-}
-
-const endFields = (write: Write): Record<string, unknown> =>
-  write.status && hasEnded(write.status)
-    ? { completed_at: write.now, status_reason: write.reason ?? null, error: write.error ?? null }
-    : {};
-
-/**
- * Writes one step's record, with whatever else is due, in one update. Answers the record after the write,
- * or null when the execution has ended: a late completion can never overwrite `cancelled`.
- */
-export function writeExecution(store: Store, write: Write): Promise<ExecutionRecord | null> {
-  const set: Record<string, unknown> = {
-    ...pureFields(write.pure ?? []),
-    ...(write.slot ? slotFields(write.slot.index, write.slot.fields) : {}),
-    ...(write.next === undefined ? {} : slotFields(write.next, { status: 'running', started_at: write.now })),
-    ...(write.status ? { status: write.status } : {}),
-    ...(write.startedAt ? { started_at: write.startedAt, start_pending: false } : {}),
-    ...endFields(write),
-    touched_at: write.now,
-  };
-  return executions
-    .in(store)
-    .collection.findOneAndUpdate(
-      { _id: write.id, status: { $in: OPEN_STATUSES } } as never,
-      { $set: set, $inc: { seq: 1, credits_used: write.credits ?? 0 } },
-      { returnDocument: 'after' },
-    ) as unknown as Promise<ExecutionRecord | null>;
-}
-
-/** Records a step whose effect finished after the execution had ended: it happened, so the trace says so. */
-export async function writeLateStep(
-  store: Store,
-  id: string,
-  slot: { index: number; fields: Partial<StepSlot> },
-  credits: number,
-): Promise<void> {
-  await executions.in(store).collection.updateOne({ _id: id } as never, {
-    $set: slotFields(slot.index, { ...slot.fields, output: { ...slot.fields.output, after_end: true } }),
-    $inc: { seq: 1, credits_used: credits },
-  });
-}
-
-/** A running or waiting step of an ended execution was cut off; one that never began is skipped. Pipeline form, one update. */
-const closeSteps = {
-  $map: {
-    input: '$steps',
-    as: 's',
-    in: {
-      $cond: [
-        { $in: ['$$s.status', ['pending', 'running', 'waiting_approval']] },
-        { $mergeObjects: ['$$s', { status: 'skipped' }] },
-        '$$s',
-      ],
-    },
-  },
-};
-
-export interface Ending {
-  id: string;
-  orgId: string;
-  status: 'completed' | 'failed' | 'cancelled';
-  reason: StatusReason | null;
-  error: ErrorInfo | null;
-  now: Date;
-}
-
-/** Ends an execution that is still open and skips what is left of it, in one update. Null when it had ended already. */
-export const endExecution = (store: Store, ending: Ending): Promise<ExecutionRecord | null> =>
-  executions.in(store).collection.findOneAndUpdate(
-    { _id: ending.id, org_id: ending.orgId, status: { $in: OPEN_STATUSES } } as never,
-    [
-      {
-        $set: {
-          status: ending.status,
-          status_reason: { $literal: ending.reason },
-          error: { $literal: ending.error },
-          completed_at: ending.now,
-          touched_at: ending.now,
-          start_pending: false,
-          seq: { $add: ['$seq', 1] },
-          steps: closeSteps,
-        },
-      },
-    ] as never,
-    { returnDocument: 'after' },
-  ) as unknown as Promise<ExecutionRecord | null>;
-
 /** The latest attempt of a chain of retries. */
 export const latestAttempt = (store: Store, orgId: string, rootId: string): Promise<ExecutionRecord | null> =>
   executions
@@ -309,7 +194,7 @@ export const quietExecutions = (store: Store, before: Date, limit: number): Prom
     .lean<ExecutionRecord[]>()
     .exec();
 
-/** Marks an execution as looked at, so that the sweep comes to the others before it comes back. */
+/** Marks an execution as looked at, so that the sweep comes to the others first. */
 export const touchExecution = async (store: Store, id: string, now: Date): Promise<void> => {
   await executions.in(store).updateOne({ _id: id }, { $set: { touched_at: now } });
 };
@@ -339,13 +224,3 @@ export const recentlyCancelled = (
     .limit(limit)
     .lean<ExecutionRow[]>()
     .exec();
-
-/** Notes how far a step has come, so that another attempt goes on from there. */
-export const writeProgress = async (
-  store: Store,
-  id: string,
-  slot: number,
-  output: Record<string, unknown>,
-): Promise<void> => {
-  await executions.in(store).collection.updateOne({ _id: id } as never, { $set: { [`steps.${slot}.output`]: output } });
-};

@@ -8,7 +8,8 @@ import { monthOf } from '../../src/domain/credits';
 import { findAgent } from '../../src/store/agents';
 import { approvals } from '../../src/store/approvals';
 import { credits, ensureMonth, readMonth, reserve } from '../../src/store/credits';
-import { endExecution, executions, openExecution } from '../../src/store/executions';
+import { endExecution } from '../../src/store/execution-writes';
+import { executions, openExecution } from '../../src/store/executions';
 import { activeAgent, definitionWith, GATE, openGateOf, run, VARIABLES } from '../support/agents';
 import { joinStack, list, text, waitFor, waitForExecution, type Harness, type TestOrg } from '../support/harness';
 

@@ -1,0 +1,94 @@
+/**
+ * Light steps: `set_variables`, values with their placeholders filled in. They touch nothing outside, so a row of them
+ * is worked out in memory and recorded with the step before it, in one write.
+ */
+import { ApplicationFailure } from '@temporalio/activity';
+import type { StepInput, StepResult } from '../src/contracts/messages';
+import { renderValue } from '../src/domain/text';
+import { writeExecution, type SlotWrite, type Write } from '../src/store/execution-writes';
+import { hasEnded, type ExecutionRecord } from '../src/store/executions';
+import type { Deps } from './deps';
+import { permanent } from './failures';
+import { keep, patiently, readRunning, refuseTooLarge, stepOf } from './record';
+import { factsOf, scopeOf } from './scope';
+
+type Followed = Pick<StepInput, 'light' | 'next' | 'completes'>;
+
+function withSlot(record: ExecutionRecord, { index, fields }: SlotWrite): ExecutionRecord {
+  return { ...record, steps: record.steps.map((slot, at) => (at === index ? { ...slot, ...fields } : slot)) };
+}
+
+function workOut(deps: Deps, record: ExecutionRecord, index: number): SlotWrite {
+  const { step } = stepOf(record, index);
+  if (step.type !== 'set_variables') throw new Error(`step ${step.id} is not a light one`);
+  const now = deps.clock.now();
+  const output = renderValue(step.values, scopeOf(record, deps.config.publicUrl)) as Record<string, unknown>;
+  refuseTooLarge(output, record, step.id);
+  const fields = { output, error: null, attempts: 1, credits_used: 0, started_at: now, completed_at: now };
+  return { index, fields: { status: 'completed', ...fields } };
+}
+
+/** The light steps as far as they go. One that fails is left for its own turn, where its failure is its own. */
+function workOutAll(deps: Deps, record: ExecutionRecord, light: readonly number[]): SlotWrite[] {
+  const done: SlotWrite[] = [];
+  let current = record;
+  try {
+    for (const index of light) {
+      const slot = workOut(deps, current, index);
+      done.push(slot);
+      current = withSlot(current, slot);
+    }
+  } catch {
+    return done;
+  }
+  return done;
+}
+
+/** A write of steps with the light ones behind them and, when all of those went well, whatever comes next. */
+export function withLight(
+  deps: Deps,
+  record: ExecutionRecord,
+  input: Followed,
+  slots: SlotWrite[],
+): Pick<Write, 'slots' | 'next' | 'status'> {
+  const light = input.light.length === 0 ? [] : workOutAll(deps, slots.reduce(withSlot, record), input.light);
+  const all = [...slots, ...light];
+  if (light.length < input.light.length) return { slots: all };
+  return { slots: all, next: input.next, ...(input.completes ? { status: 'completed' } : {}) };
+}
+
+/** How many of the light steps the record holds, and what conditions ask for of them and of the steps before. */
+export function recorded(
+  record: ExecutionRecord,
+  input: Pick<StepInput, 'light' | 'asked'>,
+  slots: readonly number[],
+): Omit<StepResult, 'credits'> {
+  const open = input.light.findIndex((index) => record.steps[index]?.status !== 'completed');
+  const light = open === -1 ? input.light.length : open;
+  const facts = [...slots, ...input.light.slice(0, light)].map((index) => factsOf(record, index, input.asked));
+  const { seq, status } = record;
+  return { seq, status, ended: hasEnded(status), facts: Object.assign({}, ...facts) as StepResult['facts'], light };
+}
+
+/** Runs a light step, with those behind it. */
+export async function setVariables(deps: Deps, input: StepInput): Promise<StepResult> {
+  const record = await readRunning(deps, input);
+  const answer = (now: ExecutionRecord): StepResult => ({ ...recorded(now, input, [input.slot]), credits: 0 });
+  if (record.steps[input.slot]?.status === 'completed' || hasEnded(record.status)) return answer(record);
+  let first: SlotWrite;
+  try {
+    first = workOut(deps, record, input.slot);
+  } catch (error) {
+    // Worked out from what is stored, so another attempt would fail in the same way.
+    throw error instanceof ApplicationFailure ? error : permanent('step_failed', String(error));
+  }
+  const written = await patiently(() =>
+    writeExecution(deps.store, {
+      id: input.execution_id,
+      now: deps.clock.now(),
+      pure: input.pure,
+      ...withLight(deps, record, input, [first]),
+    }),
+  );
+  return answer(written ? keep(deps, written) : await readRunning(deps, { ...input, seq: -1 }));
+}

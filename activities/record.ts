@@ -1,0 +1,62 @@
+/** The record an activity works on: reading it, finding steps in it, and what it can hold. */
+import { flattenSteps } from '../src/domain/plan';
+import { hasEnded, type ExecutionRecord } from '../src/store/executions';
+import type { Deps } from './deps';
+import { permanent } from './failures';
+
+/** A record holds the outputs of all its steps, and a document of the store at most 16 MB. */
+const OUTPUT_BYTES_MAX = 512 * 1024;
+const OUTPUTS_BYTES_MAX = 8 * 1024 * 1024;
+/** Up to here not even a hundred steps come near the limits, so nothing is added up. */
+const SMALL_OUTPUT_BYTES = 64 * 1024;
+const STORE_PATIENCE_MS = 20_000;
+const STORE_RETRY_MS = 250;
+
+/** The definition of the step in a slot, from the snapshot the execution runs by. */
+export function stepOf(record: ExecutionRecord, slot: number) {
+  const found = flattenSteps(record.definition.steps)[slot];
+  if (!found) throw permanent('invalid_state', `Execution ${record._id} has no step ${slot}.`);
+  return found;
+}
+
+/** Reads the execution an activity works on. */
+export async function readRunning(deps: Deps, input: { execution_id: string; seq: number }): Promise<ExecutionRecord> {
+  const record = await deps.cache.read(input.execution_id, input.seq);
+  if (!record) throw permanent('OrphanWorkflow', `Execution ${input.execution_id} has no record.`);
+  return record;
+}
+
+/** Keeps what was just written at hand, and counts the run when this write ended it. */
+export function keep(deps: Deps, written: ExecutionRecord): ExecutionRecord {
+  deps.cache.put(written);
+  if (hasEnded(written.status)) deps.tallies.add(written);
+  return written;
+}
+
+/** Keeps trying a store operation for a while: an effect that was had should be written down by who had it. */
+export async function patiently<Result>(operation: () => Promise<Result>): Promise<Result> {
+  const until = performance.now() + STORE_PATIENCE_MS;
+  for (;;) {
+    try {
+      return await operation();
+    } catch (error) {
+      if (error instanceof Error && error.name.startsWith('BSON')) throw permanent('invalid_output', error.message);
+      if (performance.now() > until) throw error;
+      await new Promise((resolve) => setTimeout(resolve, STORE_RETRY_MS));
+    }
+  }
+}
+
+const bytesOf = (output: Record<string, unknown>): number => Buffer.byteLength(JSON.stringify(output));
+
+/** Refuses an output that could not be stored, for good: another attempt would bring the same. */
+export function refuseTooLarge(output: Record<string, unknown>, record: ExecutionRecord, stepId: string): void {
+  const bytes = bytesOf(output);
+  if (bytes <= SMALL_OUTPUT_BYTES) return;
+  const kept = record.steps.reduce((sum, slot) => sum + bytesOf(slot.output), 0);
+  if (bytes <= OUTPUT_BYTES_MAX && kept + bytes <= OUTPUTS_BYTES_MAX) return;
+  throw permanent(
+    'output_too_large',
+    `The output of step ${stepId} has ${bytes} bytes; a step keeps at most ${OUTPUT_BYTES_MAX}, all steps together ${OUTPUTS_BYTES_MAX}.`,
+  );
+}
