@@ -11,7 +11,7 @@ import { type ExecutionRecord } from '../src/store/executions';
 import type { Deps } from './deps';
 import { permanent } from './failures';
 import { recorded, withLight } from './light';
-import { keep, readRunning, stepOf } from './record';
+import { keep, readForStep, readRunning, stepOf } from './record';
 import { scopeOf } from './scope';
 
 const OPERATOR = 'temporal:operator';
@@ -44,7 +44,7 @@ function approvalRecord(deps: Deps, record: ExecutionRecord, slot: number): appr
  * approval again, so nobody can decide for an execution that is over.
  */
 export async function openApproval(deps: Deps, input: StepInput): Promise<GateOpened> {
-  const record = await readRunning(deps, input);
+  const record = await readForStep(deps, input, true);
   const approval = await approvals.openApproval(deps.store, approvalRecord(deps, record, input.slot));
   const now = deps.clock.now();
   const written = await writeExecution(deps.store, {

@@ -5,29 +5,17 @@ import { monthOf } from '../src/domain/credits';
 import { release } from '../src/store/credits';
 import { denyForEnd } from '../src/store/approvals';
 import { endExecution, writeExecution } from '../src/store/execution-writes';
-import { type ExecutionRecord } from '../src/store/executions';
+import { hasEnded, type ExecutionRecord } from '../src/store/executions';
 import type { Deps } from './deps';
 import { recorded, withLight } from './light';
-import { keep, patiently, readRunning } from './record';
+import { begin, keep, patiently, readRunning } from './record';
 
-/**
- * Marks the execution running and records its leading light steps, if it has any; says so when it was cancelled before
- * it began.
- */
+/** Marks the execution running and records its leading light steps, if it has any. */
 export async function beginExecution(deps: Deps, input: BeginInput): Promise<StepResult> {
   const { execution_id: id, light } = input;
-  const now = deps.clock.now();
   const answer = (record: ExecutionRecord): StepResult => ({ ...recorded(record, input, []), credits: 0 });
-  const written = await writeExecution(deps.store, {
-    id,
-    now,
-    status: 'running',
-    startedAt: now,
-    next: light.length === 0 ? input.next : undefined,
-  });
-  if (!written) return answer(await readRunning(deps, { execution_id: id, seq: -1 }));
-  const begun = keep(deps, written);
-  if (light.length === 0) return answer(begun);
+  const begun = await begin(deps, id, light.length === 0 ? input.next : undefined);
+  if (light.length === 0 || hasEnded(begun.status)) return answer(begun);
   const also = withLight(deps, begun, input, []);
   if (also.slots?.length === 0) return answer(begun);
   const done = await patiently(() => writeExecution(deps.store, { id, now: deps.clock.now(), ...also }));

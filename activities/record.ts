@@ -1,5 +1,7 @@
 /** The record an activity works on: reading it, finding steps in it, and what it can hold. */
+import type { StepInput } from '../src/contracts/messages';
 import { flattenSteps } from '../src/domain/plan';
+import { beginExecution } from '../src/store/execution-writes';
 import { hasEnded, type ExecutionRecord } from '../src/store/executions';
 import type { Deps } from './deps';
 import { permanent } from './failures';
@@ -24,6 +26,19 @@ export async function readRunning(deps: Deps, input: { execution_id: string; seq
   const record = await deps.cache.read(input.execution_id, input.seq);
   if (!record) throw permanent('OrphanWorkflow', `Execution ${input.execution_id} has no record.`);
   return record;
+}
+
+/** Marks an execution running that is still pending; answers it as it is, whoever began it. */
+export async function begin(deps: Deps, id: string, first: number | undefined): Promise<ExecutionRecord> {
+  const begun = await beginExecution(deps.store, { id, now: deps.clock.now(), first });
+  return begun ? keep(deps, begun) : readRunning(deps, { execution_id: id, seq: -1 });
+}
+
+/** The execution a step works on. The first step begins it, unless an attempt before this one did. */
+export async function readForStep(deps: Deps, input: StepInput, isAttemptFirst: boolean): Promise<ExecutionRecord> {
+  if (input.begins) return begin(deps, input.execution_id, input.slot);
+  // Another attempt may have written in between, so only the first trusts this worker's copy.
+  return readRunning(deps, { execution_id: input.execution_id, seq: isAttemptFirst ? input.seq : -1 });
 }
 
 /** Keeps what was just written at hand, and counts the run when this write ended it. */

@@ -7,7 +7,7 @@ import { hasEnded, type ExecutionRecord, type StepSlot } from '../src/store/exec
 import type { Deps } from './deps';
 import { effectFailure } from './failures';
 import { recorded, withLight } from './light';
-import { keep, patiently, readRunning, refuseTooLarge, stepOf } from './record';
+import { keep, patiently, readForStep, readRunning, refuseTooLarge, stepOf } from './record';
 import { scopeOf } from './scope';
 
 /** What an effect leaves behind. */
@@ -92,8 +92,7 @@ export async function runStep<Type extends StepType>(
   options: { type: Type; attemptsMax: number; settled?: (record: ExecutionRecord) => Promise<void> },
   effect: (run: StepRun<Type>) => Promise<Effect>,
 ): Promise<StepResult> {
-  // Another attempt may have written in between, so only the first trusts this worker's copy.
-  const record = await readRunning(deps, { execution_id: input.execution_id, seq: isAttemptFirst() ? input.seq : -1 });
+  const record = await readForStep(deps, input, isAttemptFirst());
   const slot = record.steps[input.slot];
   if (slot?.status === 'completed') {
     await options.settled?.(record);

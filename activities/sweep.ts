@@ -2,7 +2,7 @@
 import { heartbeat } from '@temporalio/activity';
 import { cancelWorkflow, signalDecision, terminateWorkflow, workflowStatus } from '../src/engine/executions';
 import { startStored } from '../src/events/publish';
-import { halfDeletedAgents } from '../src/store/agents';
+import { deletedAgents, freeSlot, leakedSlots } from '../src/store/agents';
 import { denyForEnd, markConsumed, unconsumedDecisions } from '../src/store/approvals';
 import { dropTombstone, release, staleReservations } from '../src/store/credits';
 import { endExecution } from '../src/store/execution-writes';
@@ -22,7 +22,13 @@ import type { Deps } from './deps';
 const MINUTE = 60_000;
 const BATCH = 200;
 /** How long things may be quiet before they are looked at, in milliseconds. */
-export const SWEEP_AFTER = { quiet: 2 * MINUTE, decision: 30_000, ended: 10 * MINUTE, reservation: 60 * MINUTE };
+export const SWEEP_AFTER = {
+  quiet: 2 * MINUTE,
+  decision: 30_000,
+  ended: 10 * MINUTE,
+  reservation: 60 * MINUTE,
+  agent: MINUTE,
+};
 
 type Counts = Record<string, number>;
 
@@ -95,6 +101,18 @@ async function repairCredits(deps: Deps, before: Date, count: (kind: string) => 
   }
 }
 
+/** Deleted agents go for good, with runs that were opened while they were deleted; slots nobody uses are given back. */
+async function repairAgents(deps: Deps, before: Date, count: (kind: string) => void): Promise<void> {
+  for (const agent of await deletedAgents(deps.store, before, BATCH)) {
+    heartbeat();
+    if ((await finishDeletion(deps, agent)) > 0) count('run_of_deleted_agent');
+  }
+  for (const { orgId, agentId } of await leakedSlots(deps.store, before)) {
+    await freeSlot(deps.store, orgId, agentId);
+    count('slot_freed');
+  }
+}
+
 /** One pass. Answers how many repairs of each kind were made. */
 export async function sweepOnce(deps: Deps): Promise<Counts> {
   const counts: Counts = {};
@@ -119,9 +137,6 @@ export async function sweepOnce(deps: Deps): Promise<Counts> {
   }
   await repairDecisions(deps, ago(SWEEP_AFTER.decision), count);
   await repairCredits(deps, ago(SWEEP_AFTER.reservation), count);
-  for (const agent of await halfDeletedAgents(deps.store, BATCH)) {
-    await finishDeletion(deps, agent);
-    count('agent_deleted');
-  }
+  await repairAgents(deps, ago(SWEEP_AFTER.agent), count);
   return counts;
 }

@@ -1,4 +1,5 @@
 /** `npm run bench`: the budgets of an execution, measured beside the bare engine in one run on one machine. */
+import { buildMeasured } from './bench/build';
 import { load } from './bench/cpu';
 import { hasPassed, type Figure } from './bench/figures';
 import { readOptions, UsageError, type Options } from './bench/options';
@@ -31,6 +32,8 @@ async function main(): Promise<boolean> {
   const loadAtStart = load();
   if (loadAtStart >= QUIET_LOAD)
     log(`bench: the machine is busy (load ${loadAtStart.toFixed(1)}); ratios will be noisy`);
+  log('bench: building');
+  buildMeasured();
   const requests = options.runs * REQUESTS_PER_RUN + REQUESTS_BESIDE;
   const stage = await startStage({ log, requests, profileFolder: options.profileFolder });
   try {

@@ -16,7 +16,7 @@ import { parseDecision } from './approval-gate';
 import { endOf } from './failures';
 import { records } from './policies';
 import { newRun, noteDecision, recordInput, stepInput, type Run } from './run';
-import { followingOf, noteRecorded, runSteps } from './steps';
+import { followingOf, noteRecorded, runSteps, startsRecorded } from './steps';
 
 export interface ExecutionResult {
   /** The status of the record: it is what the API shows. */
@@ -38,6 +38,14 @@ function listen(run: Run): void {
     },
     { description: 'Decide the open gate: {"decision": "approved" | "denied", "approval_id"?, "note"?}' },
   );
+}
+
+/** Begins an execution whose first step does not do so itself. Answers how many light steps are done by that. */
+async function begin(run: Run): Promise<number> {
+  const leading = followingOf(run.input.steps, -1, { final: true });
+  const begun = await records.beginExecution({ ...recordInput(run, leading), run_id: workflowInfo().runId });
+  noteRecorded(run, begun, leading.light);
+  return begun.light;
 }
 
 interface End extends Pick<Partial<ReturnType<typeof endOf>>, 'reason' | 'error'> {
@@ -79,10 +87,8 @@ export async function agentExecution(input: ExecutionInput): Promise<ExecutionRe
   const run = newRun(input);
   listen(run);
   try {
-    const leading = followingOf(input.steps, -1, { final: true });
-    const begun = await records.beginExecution({ ...recordInput(run, leading), run_id: workflowInfo().runId });
-    noteRecorded(run, begun, leading.light);
-    if (!run.ended) await runSteps(run, input.steps, { final: true, from: begun.light });
+    const from = startsRecorded(input.steps) ? 0 : await begin(run);
+    if (!run.ended) await runSteps(run, input.steps, { final: true, from });
     // Every await costs an activation its share, so none is spent on what already holds.
     if (!allHandlersFinished()) await condition(allHandlersFinished);
     // The last step's record may have completed the execution already, or a cancel ended it.

@@ -2,8 +2,9 @@
 import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } from '@temporalio/workflow';
 import type { ErrorInfo, StatusReason } from '../src/contracts/execution';
 
-/** True for the failure of a step's effect: what a step's error policy is about. */
-export const isStepFailure = (error: unknown): boolean => error instanceof ActivityFailure && !isCancellation(error);
+/** True for the failure of a step's effect: what a step's error policy is about. Local activities fail unwrapped. */
+export const isStepFailure = (error: unknown): boolean =>
+  (error instanceof ActivityFailure || error instanceof ApplicationFailure) && !isCancellation(error);
 
 /** The failure as the trace shows it: the code the activity gave, or `timeout`. */
 export function errorOf(error: unknown): ErrorInfo {

@@ -76,6 +76,7 @@ export const stepInput = (run: Run, step: PlanStep, following: Following = NOTHI
   ...recordInput(run, following),
   slot: step.slot,
   seq: run.seq,
+  begins: run.seq === 0,
   pure: run.pure,
 });
 

@@ -26,6 +26,10 @@ interface Place {
 const isLight = (step: PlanStep): boolean => step.type === 'set_variables' && step.when === undefined;
 const isReady = (step: PlanStep): boolean => step.when === undefined && isOutside(step.type);
 
+/** True when the first step is recorded when it starts, so that its activity can also begin the execution. */
+export const startsRecorded = ([first]: readonly PlanStep[]): boolean =>
+  first !== undefined && first.when === undefined && (isOutside(first.type) || first.type === 'approval_gate');
+
 /**
  * What can be recorded together with the step at `index`: the light steps behind it, the start of the outside step
  * behind those, or the end. An `index` of -1 stands for the beginning of the execution.

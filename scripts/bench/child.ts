@@ -5,6 +5,7 @@ import { dirname, resolve } from 'node:path';
 import { onExit } from '../services/exit-hooks';
 import { isAlive, signal, waitFor, waitUntilDead } from '../services/processes';
 import { tiedToParent } from '../services/run';
+import { compiled } from './build';
 
 export const ROOT = resolve(__dirname, '../..');
 
@@ -41,7 +42,7 @@ function launch({ script, env, logFile, nodeArguments = [] }: ChildSpec): ChildP
   mkdirSync(dirname(logFile), { recursive: true });
   // A file and not a pipe: reading along would cost the process that measures.
   const output = openSync(logFile, 'w');
-  const args = [...nodeArguments, '--import', 'tsx', resolve(ROOT, script)];
+  const args = [...nodeArguments, compiled(script)];
   const command = tiedToParent({ file: process.execPath, args });
   const child = spawn(command.file, command.args, {
     cwd: ROOT,

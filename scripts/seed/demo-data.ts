@@ -132,7 +132,7 @@ async function seedAgent(
     updated_at: new Date(now.getTime() - 40 * DAY),
   };
   await insertAgent(store, record);
-  if (status === 'active') await claimSlot(store, orgId, id, AGENT_CAP);
+  if (status === 'active') await claimSlot(store, { orgId, agentId: id, now: new Date() }, AGENT_CAP);
 }
 
 const SUBJECTS = ['Mail server down', 'VPN unreachable', 'File share read-only', 'Backup job stuck', 'Phones silent'];

@@ -3,7 +3,7 @@ import type { BeginInput, FinishInput, GateOpened, GateSettled, StepInput, StepR
 import type { Decision } from './approval';
 
 export interface Activities {
-  /** Marks the execution running, with its leading light steps. `ended` when it was cancelled before it began. */
+  /** Marks an execution running that begins with light steps or with none that is recorded at once. */
   beginExecution(input: BeginInput): Promise<StepResult>;
   aiReason(input: StepInput): Promise<StepResult>;
   notification(input: StepInput): Promise<StepResult>;

@@ -71,6 +71,8 @@ export interface StepInput {
   slot: number;
   /** How many records the execution holds already; lets a worker trust its copy of the execution. */
   seq: number;
+  /** Set on the first step, when no record was written before: it marks the execution running. */
+  begins: boolean;
   pure: PureRecord[];
   asked: string[];
   /** Slots of the light steps straight behind this one: worked out and recorded in the same write. */
@@ -82,7 +84,7 @@ export interface StepInput {
 }
 
 /** What the first record of an execution is told: like a step, but before all of them. */
-export type BeginInput = Omit<StepInput, 'slot' | 'seq' | 'pure'> & { run_id: string };
+export type BeginInput = Omit<StepInput, 'slot' | 'seq' | 'pure' | 'begins'> & { run_id: string };
 
 /** What every write to the record answers. */
 export interface Recorded {

@@ -74,6 +74,8 @@ export interface Call<Shape extends Operation, Context> {
   query: Parsed<Shape['query']>;
   body: Parsed<Shape['body']>;
   principal: Principal;
+  /** The tenant's epoch as the request found it; what was remembered under it is still in force. */
+  epoch: number | null;
   context: Context;
   requestId: string;
   /** Request headers by lower-case name. */

@@ -1,4 +1,7 @@
-/** Removing an agent: nothing new can start, what runs is cancelled, then the record goes. Each stage can be repeated. */
+/**
+ * Removing an agent: nothing new can start and what runs is cancelled before the removal is answered. The record itself
+ * goes a little later, because an event that was matched just before may still open a run. Each stage can be repeated.
+ */
 import type { Context } from '../context';
 import { freeSlot, removeAgent, type AgentRecord } from '../store/agents';
 import { openExecutionsOf } from '../store/executions';
@@ -7,16 +10,25 @@ import { cancelRecord, cancelSoon } from './cancel';
 const BATCH = 200;
 const BATCHES_MAX = 500;
 
-/** Cancels every active execution of an agent that is marked as going away, then removes it. */
-export async function finishDeletion(context: Context, agent: AgentRecord): Promise<void> {
+/** Cancels every active execution of an agent that is marked as going away; answers how many there were. */
+export async function cancelRuns(context: Context, agent: AgentRecord): Promise<number> {
+  let cancelled = 0;
   for (let batch = 0; batch < BATCHES_MAX; batch += 1) {
     const open = await openExecutionsOf(context.store, agent.org_id, agent._id, BATCH);
     if (open.length === 0) break;
+    cancelled += open.length;
     for (const record of open) {
       await cancelRecord(context, record, 'agent_deleted');
       cancelSoon(context, record._id);
     }
   }
   await freeSlot(context.store, agent.org_id, agent._id);
+  return cancelled;
+}
+
+/** Removes an agent that is marked as going away for good; answers how many runs had still to be cancelled. */
+export async function finishDeletion(context: Context, agent: AgentRecord): Promise<number> {
+  const cancelled = await cancelRuns(context, agent);
   await removeAgent(context.store, agent.org_id, agent._id);
+  return cancelled;
 }

@@ -6,7 +6,8 @@ import { systemAgents } from '../catalog/system-agents';
 import { executionRecord, workflowInput } from '../domain/execution';
 import { matchAgents, type Candidate } from '../domain/matching';
 import { startExecution } from '../engine/executions';
-import { findAgent, listeningAgents, readRuntime, type AgentRecord } from '../store/agents';
+import { findAgent, readRuntime, type AgentRecord } from '../store/agents';
+import { findListening } from './listening';
 import { markOpened, recordEvent, type EventRecord } from '../store/events';
 import { orgFacts, type OrgFacts } from './org-facts';
 import { openExecution, type ExecutionRecord } from '../store/executions';
@@ -48,11 +49,8 @@ async function systemCandidates(context: Context, event: BusEvent): Promise<Cand
 }
 
 /** Every agent that listens for the event, active or not. */
-async function candidatesFor(context: Context, event: BusEvent): Promise<Candidate[]> {
-  const [own, system] = await Promise.all([
-    listeningAgents(context.store, event.org_id, event),
-    systemCandidates(context, event),
-  ]);
+async function candidatesFor(context: Context, event: BusEvent, epoch: number | null): Promise<Candidate[]> {
+  const [own, system] = await Promise.all([findListening(context, event, epoch), systemCandidates(context, event)]);
   return [...system, ...own.map(candidateOf)];
 }
 
@@ -90,9 +88,12 @@ async function openAll(context: Context, { event, agents, outcomes, org }: Openi
   );
 }
 
-/** Publishes an event. The same id again changes nothing and answers what the first time led to. */
-export async function publish(context: Context, event: BusEvent): Promise<Published> {
-  const [candidates, org] = await Promise.all([candidatesFor(context, event), orgFacts(context, event.org_id)]);
+/**
+ * Publishes an event. The same id again changes nothing and answers what the first time led to. `epoch` is the tenant's
+ * as the request found it, if a request it is.
+ */
+export async function publish(context: Context, event: BusEvent, epoch: number | null = null): Promise<Published> {
+  const [candidates, org] = await Promise.all([candidatesFor(context, event, epoch), orgFacts(context, event.org_id)]);
   const now = context.clock.now();
   const { outcomes, started } = matchAgents(event, candidates, { now, org });
   const { record, duplicate } = await recordEvent(context.store, {

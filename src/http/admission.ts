@@ -78,7 +78,7 @@ function enterPublic(desk: Desk, visit: Visit): CountedAdmission {
   if (!isAdmitted) throw rateProblem([refusing(state)]);
   const principal: AnonymousPrincipal = { kind: 'anonymous', orgId: '', tier: 'standard', id: `ip:${visit.network}` };
   const headers = rateHeaders([state]);
-  return { principal, headers, refund: () => headers };
+  return { principal, epoch: null, headers, refund: () => headers };
 }
 
 /** The credential of the request as a subject the store can be asked about, or a refusal. */
@@ -215,6 +215,7 @@ async function admit(
   let isRefunded = false;
   return {
     principal,
+    epoch: reading.epoch,
     headers: { ...rateHeaders(states), ...(await renewedCookie(desk, subject, held.loaded)) },
     ...(exhausted ? { exhausted } : {}),
     refund() {

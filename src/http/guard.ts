@@ -6,6 +6,8 @@ import type { Principal } from '../contracts/principal';
 
 export interface Admission {
   principal: Principal;
+  /** The tenant's epoch as the request found it; null where no guard was asked. */
+  epoch: number | null;
   /** The three `X-RateLimit-*` headers and the structured ones beside them. */
   headers: Record<string, string>;
   /** Set when the limit is spent and only a 304 may still be answered; anything else is this refusal. */

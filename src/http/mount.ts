@@ -102,9 +102,9 @@ interface Exchange {
 
 async function answer(route: Route, exchange: Exchange, context: Context): Promise<void> {
   const { request, response, admission } = exchange;
-  const principal = (admission as Admission).principal;
+  const { principal, epoch } = admission as Admission;
   const input = readInput(route, request);
-  const call = { ...input, principal, context, requestId: exchange.requestId, headers: request.headers };
+  const call = { ...input, principal, epoch, context, requestId: exchange.requestId, headers: request.headers };
   const reply = await route.handler(call);
   if (reply.headers) response.set(reply.headers);
   if (reply.etag !== undefined) {

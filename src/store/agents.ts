@@ -8,6 +8,7 @@ import {
   type AgentType,
 } from '../contracts/agent';
 import { Enum, Json, Nullable, Type, type Static } from '../contracts/schema';
+import { raiseEpoch } from './guards';
 import { collection, Instant, isDuplicate, type Store } from './collection';
 
 const Runs = Type.Object({
@@ -56,7 +57,8 @@ export type AgentRuns = Static<typeof Runs>;
 const OrgRuntimeRecord = Type.Object({
   _id: Type.String(),
   paused_system: Type.Unsafe<string[]>(Type.Array(Type.String())),
-  active: Type.Unsafe<Record<string, true>>(Json()),
+  /** When each active agent took its slot. */
+  active: Type.Unsafe<Record<string, Date>>(Json()),
   active_count: Type.Integer(),
 });
 export const orgRuntime = collection('org_runtime', OrgRuntimeRecord, []);
@@ -65,6 +67,7 @@ const live = (orgId: string) => ({ org_id: orgId, deleting: false });
 
 export const insertAgent = async (store: Store, record: AgentRecord): Promise<void> => {
   await agents.in(store).collection.insertOne(record as never);
+  await raiseEpoch(store, record.org_id);
 };
 
 export const findAgent = (store: Store, orgId: string, id: string): Promise<AgentRecord | null> =>
@@ -93,7 +96,7 @@ export const listAgents = (store: Store, orgId: string, query: AgentQuery): Prom
     .exec();
 
 export const countAgents = (store: Store, orgId: string): Promise<number> =>
-  agents.in(store).countDocuments({ org_id: orgId }).exec();
+  agents.in(store).countDocuments(live(orgId)).exec();
 
 /** The org's agents listening for an event type, whatever their status: the others explain why nothing ran. */
 export const listeningAgents = (
@@ -109,13 +112,19 @@ export const listeningAgents = (
     .lean<AgentRecord[]>()
     .exec();
 
+/** Ends what processes remember of the org's agents; done before the change is answered. */
+async function announced(store: Store, orgId: string, changed: AgentRecord | null): Promise<AgentRecord | null> {
+  if (changed) await raiseEpoch(store, orgId);
+  return changed;
+}
+
 /** Applies a change if the agent is still at `version`; answers the changed record, or null when it is not. */
-export const changeAgent = (
+export async function changeAgent(
   store: Store,
   at: { orgId: string; id: string; version: number },
   change: Partial<AgentRecord>,
-): Promise<AgentRecord | null> =>
-  agents
+): Promise<AgentRecord | null> {
+  const changed = await agents
     .in(store)
     .findOneAndUpdate(
       { _id: at.id, ...live(at.orgId), version: at.version },
@@ -124,10 +133,17 @@ export const changeAgent = (
     )
     .lean<AgentRecord>()
     .exec();
+  return announced(store, at.orgId, changed);
+}
 
 /** Marks the agent as going away: from here on no event can start it. */
-export const markAgentDeleting = (store: Store, orgId: string, id: string, now: Date): Promise<AgentRecord | null> =>
-  agents
+export async function markAgentDeleting(
+  store: Store,
+  orgId: string,
+  id: string,
+  now: Date,
+): Promise<AgentRecord | null> {
+  const changed = await agents
     .in(store)
     .findOneAndUpdate(
       { _id: id, org_id: orgId, deleting: false },
@@ -136,14 +152,21 @@ export const markAgentDeleting = (store: Store, orgId: string, id: string, now: 
     )
     .lean<AgentRecord>()
     .exec();
+  return announced(store, orgId, changed);
+}
 
 export const removeAgent = async (store: Store, orgId: string, id: string): Promise<void> => {
   await agents.in(store).deleteOne({ _id: id, org_id: orgId, deleting: true });
 };
 
-/** Agents whose removal was cut short by a crash. */
-export const halfDeletedAgents = (store: Store, limit: number): Promise<AgentRecord[]> =>
-  agents.in(store).find({ deleting: true }).limit(limit).lean<AgentRecord[]>().exec();
+/** Agents that were deleted before `before` and whose records are still there. */
+export const deletedAgents = (store: Store, before: Date, limit: number): Promise<AgentRecord[]> =>
+  agents
+    .in(store)
+    .find({ deleting: true, updated_at: { $lt: before } })
+    .limit(limit)
+    .lean<AgentRecord[]>()
+    .exec();
 
 async function ensureRuntime(store: Store, orgId: string): Promise<void> {
   try {
@@ -158,7 +181,7 @@ async function ensureRuntime(store: Store, orgId: string): Promise<void> {
 const emptyRuntime = (orgId: string) => ({
   _id: orgId,
   paused_system: [] as string[],
-  active: {} as Record<string, true>,
+  active: {} as Record<string, Date>,
   active_count: 0,
 });
 
@@ -166,17 +189,43 @@ export const readRuntime = async (store: Store, orgId: string) =>
   (await orgRuntime.in(store).findById(orgId).lean<ReturnType<typeof emptyRuntime>>().exec()) ?? emptyRuntime(orgId);
 
 /** Claims an active-agent slot: one guarded update, so two activations can never share the last one. */
-export async function claimSlot(store: Store, orgId: string, agentId: string, cap: number): Promise<boolean> {
+export async function claimSlot(
+  store: Store,
+  at: { orgId: string; agentId: string; now: Date },
+  cap: number,
+): Promise<boolean> {
+  const { orgId, agentId, now } = at;
   await ensureRuntime(store, orgId);
   const claimed = await orgRuntime
     .in(store)
     .updateOne({ _id: orgId, active_count: { $lt: cap }, [`active.${agentId}`]: { $exists: false } } as never, {
-      $set: { [`active.${agentId}`]: true },
+      $set: { [`active.${agentId}`]: now },
       $inc: { active_count: 1 },
     });
   if (claimed.matchedCount > 0) return true;
   const runtime = await readRuntime(store, orgId);
-  return runtime.active[agentId] === true;
+  return agentId in runtime.active;
+}
+
+/** Slots taken before `before` whose agents are not active: a process died between the slot and the status. */
+export async function leakedSlots(store: Store, before: Date): Promise<{ orgId: string; agentId: string }[]> {
+  const leaked: { orgId: string; agentId: string }[] = [];
+  const cursor = orgRuntime
+    .in(store)
+    .find({ active_count: { $gt: 0 } })
+    .lean<ReturnType<typeof emptyRuntime>[]>()
+    .cursor();
+  for await (const { _id: orgId, active } of cursor) {
+    const taken = Object.keys(active).filter((id) => (active[id] ?? before) < before);
+    const rows = await agents
+      .in(store)
+      .find({ _id: { $in: taken }, ...live(orgId), status: 'active' }, { _id: 1 })
+      .lean<{ _id: string }[]>()
+      .exec();
+    const isActive = new Set(rows.map(({ _id }) => _id));
+    leaked.push(...taken.filter((agentId) => !isActive.has(agentId)).map((agentId) => ({ orgId, agentId })));
+  }
+  return leaked;
 }
 
 /** Gives a slot back; a second call changes nothing. */

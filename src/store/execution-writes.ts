@@ -37,7 +37,6 @@ export interface Write {
   status?: ExecutionStatus;
   reason?: StatusReason | null;
   error?: ErrorInfo | null;
-  startedAt?: Date;
   credits?: number;
 }
 
@@ -58,7 +57,6 @@ export function writeExecution(store: Store, write: Write): Promise<ExecutionRec
       ? {}
       : slotFields({ index: write.next, fields: { status: 'running', started_at: write.now } })),
     ...(write.status ? { status: write.status } : {}),
-    ...(write.startedAt ? { started_at: write.startedAt, start_pending: false } : {}),
     ...endFields(write),
     touched_at: write.now,
   };
@@ -70,6 +68,29 @@ export function writeExecution(store: Store, write: Write): Promise<ExecutionRec
       { returnDocument: 'after' },
     ) as unknown as Promise<ExecutionRecord | null>;
 }
+
+/**
+ * Marks a pending execution running, with its first step if that starts at once. Null when it is not pending any more:
+ * another attempt has begun it, or it was cancelled before.
+ */
+export const beginExecution = (
+  store: Store,
+  { id, now, first }: { id: string; now: Date; first?: number | undefined },
+): Promise<ExecutionRecord | null> =>
+  executions.in(store).collection.findOneAndUpdate(
+    { _id: id, status: 'pending' } as never,
+    {
+      $set: {
+        status: 'running',
+        started_at: now,
+        start_pending: false,
+        touched_at: now,
+        ...(first === undefined ? {} : slotFields({ index: first, fields: { status: 'running', started_at: now } })),
+      },
+      $inc: { seq: 1 },
+    },
+    { returnDocument: 'after' },
+  ) as unknown as Promise<ExecutionRecord | null>;
 
 /** Records a step whose effect finished after the execution had ended: it happened, so the trace says so. */
 export async function writeLateStep(

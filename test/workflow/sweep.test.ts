@@ -5,7 +5,7 @@ import { connectEngine, type Engine } from '../../src/engine/connect';
 import { executionRecord } from '../../src/domain/execution';
 import { newId } from '../../src/domain/ids';
 import { monthOf } from '../../src/domain/credits';
-import { findAgent } from '../../src/store/agents';
+import { agents, claimSlot, findAgent, readRuntime } from '../../src/store/agents';
 import { approvals } from '../../src/store/approvals';
 import { credits, ensureMonth, readMonth, reserve } from '../../src/store/credits';
 import { endExecution } from '../../src/store/execution-writes';
@@ -144,4 +144,30 @@ test('a decision whose signal was lost is signalled again', async () => {
       { $set: { status: 'approved', decided_by: 'usr_test', decided_at: ago(10_000), decided_via: 'api' } },
     );
   expect((await waitForExecution(org, id, ['completed']))['status']).toBe('completed');
+});
+
+test('a run that was opened while its agent was being deleted is cancelled, and the agent goes for good', async () => {
+  const org = await harness.newOrg();
+  const id = await waitingExecution(org);
+  const agentId = text((await org.call('GET', `/agents/api/executions/${id}`)).body['agent_id']);
+  // As a deletion leaves it whose look for open runs came just before this one.
+  await agents.in(harness.store).updateOne({ _id: agentId }, { $set: { deleting: true, updated_at: ago(2 * MINUTE) } });
+  await sweep();
+  const ended = await waitForExecution(org, id, ['cancelled']);
+  expect(ended['status_reason']).toBe('agent_deleted');
+  expect(await waitFor(async () => !(await agents.in(harness.store).exists({ _id: agentId })))).toBe(true);
+});
+
+test('a slot that a crash left with an agent that is not active is given back, a slot just taken is not', async () => {
+  const org = await harness.newOrg();
+  const draft = text((await org.call('POST', '/agents/api/agents', definitionWith([VARIABLES]))).body['id']);
+  const cap = 5;
+  expect(await claimSlot(harness.store, { orgId: org.id, agentId: draft, now: ago(2 * MINUTE) }, cap)).toBe(true);
+  expect(await claimSlot(harness.store, { orgId: org.id, agentId: 'agt_underway', now: new Date() }, cap)).toBe(true);
+  await sweep();
+  const left = await waitFor(async () => {
+    const { active, active_count: count } = await readRuntime(harness.store, org.id);
+    return draft in active ? null : { active: Object.keys(active), count };
+  });
+  expect(left).toEqual({ active: ['agt_underway'], count: 1 });
 });

@@ -44,7 +44,7 @@ async function claim(context: Context, orgId: string, agentId: string): Promise<
   const tenant = await readTenant(context.store, orgId);
   const tier = tenant?.tier ?? 'standard';
   const cap = tenant?.agentLimit ?? AGENT_CAP[tier];
-  if (await store.claimSlot(context.store, orgId, agentId, cap)) return;
+  if (await store.claimSlot(context.store, { orgId, agentId, now: context.clock.now() }, cap)) return;
   throw problem('agent_limit_reached', {
     message: `${cap} agents are active, the most tier ${tier} allows. Pause one or move to a larger tier.`,
     facts: { limit: cap, active: cap, tier },
@@ -57,7 +57,8 @@ async function claim(context: Context, orgId: string, agentId: string): Promise<
  */
 async function settleSlot(context: Context, { org_id: orgId, _id: id }: store.AgentRecord): Promise<void> {
   const isActive = async (): Promise<boolean> => (await store.findAgent(context.store, orgId, id))?.status === 'active';
-  const keep = () => store.claimSlot(context.store, orgId, id, Number.MAX_SAFE_INTEGER);
+  const keep = () =>
+    store.claimSlot(context.store, { orgId, agentId: id, now: context.clock.now() }, Number.MAX_SAFE_INTEGER);
   if (await isActive()) {
     await keep();
     return;

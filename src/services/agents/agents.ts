@@ -9,7 +9,7 @@ import { monthOf } from '../../domain/credits';
 import { recordTag, stateTag } from '../../domain/etag';
 import { newId } from '../../domain/ids';
 import { agentStats, presentAgent, presentSystemAgent } from '../../domain/present';
-import { finishDeletion } from '../../events/agent-deletion';
+import { cancelRuns } from '../../events/agent-deletion';
 import * as store from '../../store/agents';
 import { readMonth } from '../../store/credits';
 import { applyUpdate, checked, definitionOf, requireVersion } from './agent-change';
@@ -157,7 +157,7 @@ export const agentHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
       });
     const marked =
       (await store.markAgentDeleting(context.store, principal.orgId, params.id, context.clock.now())) ?? notFound();
-    await finishDeletion(context, marked);
+    await cancelRuns(context, marked);
     return { status: 204 };
   },
 

@@ -53,7 +53,7 @@ function requireKnown({
 }
 
 export const eventHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
-  async ingestEvent({ context, principal, body }) {
+  async ingestEvent({ context, principal, body, epoch }) {
     const input = nativeOf(body);
     requireKnown(input);
     // Refused before anything is stored: what is answered 202 runs, however long the engine is away afterwards.
@@ -68,7 +68,7 @@ export const eventHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
       client_id: input.client_id ?? null,
       payload: input.payload,
     };
-    const { duplicate, executions } = await publish(context, event);
+    const { duplicate, executions } = await publish(context, event, epoch);
     const result = { event_id: event.id, duplicate, matched: executions.length, executions };
     return duplicate ? { status: 200, body: result } : { status: 202, body: result };
   },

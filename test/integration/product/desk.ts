@@ -54,6 +54,7 @@ const guard: Guard = {
   enter: (request) =>
     Promise.resolve({
       principal: principalOf(String(request.headers.authorization).replace('Bearer ', '')),
+      epoch: null,
       headers: {},
       refund: () => ({}),
     }),
