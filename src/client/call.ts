@@ -26,6 +26,8 @@ export type Input<Shape extends Operation> = Part<'params', Shape['params']> &
     ifNoneMatch?: string;
     /** Tag of the version a change is meant for. */
     ifMatch?: string;
+    /** Makes a POST or PATCH safe to repeat: the same key gets the same answer, and the effect happens once. */
+    idempotencyKey?: string;
     signal?: AbortSignal;
   };
 
@@ -108,6 +110,7 @@ export async function call<Shape extends Operation>(
       ...credentialHeaders(credentials),
       ...(input.ifNoneMatch ? { 'if-none-match': input.ifNoneMatch } : {}),
       ...(input.ifMatch ? { 'if-match': input.ifMatch } : {}),
+      ...(input.idempotencyKey ? { 'idempotency-key': input.idempotencyKey } : {}),
       ...(parts.body === undefined ? {} : { 'content-type': 'application/json' }),
     },
     ...(parts.body === undefined ? {} : { body: JSON.stringify(parts.body) }),

@@ -46,7 +46,11 @@ export type ApiKey = Static<typeof ApiKey>;
 
 /** The answer to creation and rotation: the only time the key itself is shown. */
 export const IssuedApiKey = Type.Object(
-  { ...ApiKey.properties, key: Type.String({ description: 'Shown once; store it now' }) },
+  {
+    ...ApiKey.properties,
+    key: Nullable(Type.String({ description: 'Shown once; store it now. `null` when the request is repeated' })),
+    keyShown: Type.Optional(Type.Boolean({ description: '`true` when an earlier answer has shown the key' })),
+  },
   { $id: 'IssuedApiKey' },
 );
 

@@ -51,6 +51,8 @@ export interface Operation<
   bodyBytesMax?: number;
   /** Example request bodies, validated by a test and shown in OpenAPI. */
   examples?: Record<string, unknown>;
+  /** Field of the reply that is shown once and never stored: a replay by idempotency key has null there. */
+  shownOnce?: string;
   /** Answered even when the tenant's window is spent, and not counted. */
   unmetered?: boolean;
 }
@@ -65,6 +67,10 @@ export const operation = <
   declared: Operation<Params, Query, Body, Responses>,
 ): Operation<Params, Query, Body, Responses> => declared;
 
+/** True when a repeat of the request can be told from a new one by its `Idempotency-Key`. */
+export const takesIdempotencyKey = ({ method, access }: Operation): boolean =>
+  (method === 'POST' || method === 'PATCH') && access.kind !== 'public';
+
 /** The value of a schema that an operation may or may not declare. */
 type Parsed<Schema> = Exclude<Schema, undefined> extends infer Declared extends TSchema ? Static<Declared> : undefined;
 
@@ -78,6 +84,10 @@ export interface Call<Shape extends Operation, Context> {
   epoch: number | null;
   context: Context;
   requestId: string;
+  /** A new record's id; a repeat by idempotency key gets the same ones in the same order. */
+  newId: (prefix: string) => string;
+  /** True when an earlier run of this request may have had its effect and died before it could answer. */
+  isRepeat: boolean;
   /** Request headers by lower-case name. */
   headers: Readonly<Record<string, string | string[] | undefined>>;
 }

@@ -42,9 +42,15 @@ export const PROBLEMS = {
   approval_already_decided: kind(409, 'APPROVAL_ALREADY_DECIDED', 'The approval was decided before.'),
   approval_expired: kind(409, 'APPROVAL_EXPIRED', 'The approval expired before a decision was made.'),
   approval_closed: kind(409, 'APPROVAL_CLOSED', 'The execution ended, so the approval can no longer be decided.'),
+  idempotency_in_progress: kind(
+    409,
+    'IDEMPOTENCY_IN_PROGRESS',
+    'The request with this Idempotency-Key is still under way.',
+  ),
   version_conflict: kind(412, 'PRECONDITION_FAILED', 'The resource changed since it was read.'),
   payload_too_large: kind(413, 'PAYLOAD_TOO_LARGE', 'The request body is too large.'),
   unsupported_media_type: kind(415, 'UNSUPPORTED_MEDIA_TYPE', 'Send application/json.'),
+  idempotency_key_reused: kind(422, 'IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key was used for another request.'),
   rate_limited: kind(429, 'RATE_LIMIT_EXCEEDED', 'Rate limit exceeded.'),
   agent_limit_reached: kind(
     429,

@@ -24,6 +24,15 @@ export const newId = (prefix: string, at: Date = new Date()): string =>
 export const derivedId = (prefix: string, ...parts: (string | number)[]): string =>
   `${prefix}_${encodeBytes(createHash('sha256').update(JSON.stringify(parts)).digest(), 26)}`;
 
+/** A sortable id that the same seed and position always give. */
+export const idFrom = (prefix: string, at: Date, seed: string, position: number): string =>
+  `${prefix}_${encodeTime(at.getTime())}${encodeBytes(
+    createHash('sha256')
+      .update(JSON.stringify([seed, prefix, position]))
+      .digest(),
+    16,
+  )}`;
+
 /** One execution per agent, event and attempt, for ever. */
 export const executionIdFor = (agentId: string, eventId: string, attempt: number): string =>
   derivedId('exe', agentId, eventId, attempt);

@@ -1,12 +1,13 @@
 /** operation + handler → route: admit, validate, run, answer. The one place where HTTP and handlers meet. */
 import express, { Router, type Request, type RequestHandler, type Response } from 'express';
 import type { Context } from '../context';
-import type { Handler, Handlers, Operation, ServiceName } from '../contracts/operation';
+import type { Call, Handler, Handlers, Operation, Reply, ServiceName } from '../contracts/operation';
 import { problem, type Finding } from '../contracts/problem';
 import { newId } from '../domain/ids';
 import { matchesTag, weakTag } from '../domain/etag';
 import { answerFor, toProblem } from './problems';
 import type { Admission, Guard } from './guard';
+import { enterOnce, type Replay, type Run } from './idempotency';
 import { bodyValidator, depthFindings, textValidator, type Validator } from './validate';
 
 const BODY_BYTES_MAX = 256 * 1024;
@@ -100,12 +101,37 @@ interface Exchange {
   admission: Admission | null;
 }
 
+function sendReplay(response: Response, { status, headers, body }: Replay): void {
+  response.set(headers).status(status);
+  if (body === null) response.end();
+  else response.type('json').send(body);
+}
+
+/** Runs the handler and keeps what it answers for repeats of the request, before anybody sees it. */
+async function handled(route: Route, call: Call<Operation, Context>, run: Run): Promise<Reply<Operation>> {
+  try {
+    const reply = await route.handler(call);
+    const tag = reply.etag === undefined ? {} : { ETag: weakTag(reply.etag) };
+    await run.keep({ status: reply.status, headers: { ...reply.headers, ...tag }, body: reply.body });
+    return reply;
+  } catch (error) {
+    await run.refused(error, call.requestId);
+    throw error;
+  }
+}
+
 async function answer(route: Route, exchange: Exchange, context: Context): Promise<void> {
   const { request, response, admission } = exchange;
   const { principal, epoch } = admission as Admission;
   const input = readInput(route, request);
+  const entry = await enterOnce(context, { operation: route.operation, request, principal, input });
+  if ('replay' in entry) {
+    sendReplay(response, entry.replay);
+    return;
+  }
+  const { run } = entry;
   const call = { ...input, principal, epoch, context, requestId: exchange.requestId, headers: request.headers };
-  const reply = await route.handler(call);
+  const reply = await handled(route, { ...call, newId: run.newId, isRepeat: run.isRepeat }, run);
   if (reply.headers) response.set(reply.headers);
   if (reply.etag !== undefined) {
     const tag = weakTag(reply.etag);

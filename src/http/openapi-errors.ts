@@ -1,5 +1,5 @@
 /** The refusals of an operation as OpenAPI responses, each with the body that really is sent. */
-import type { Operation, ServiceName } from '../contracts/operation';
+import { takesIdempotencyKey, type Operation, type ServiceName } from '../contracts/operation';
 import { problem, PROBLEMS, type ProblemCode } from '../contracts/problem';
 import { Enum, Json as OpenObject, Type, type TSchema } from '../contracts/schema';
 import type { Json, SchemaRegister } from './openapi-schemas';
@@ -83,10 +83,13 @@ function codesOf(operation: Operation): ProblemCode[] {
   codes.push('unauthorized', 'forbidden', 'rate_limited');
   if (access.kind === 'product') codes.push('ambiguous_credentials');
   if (operation.method !== 'GET') codes.push('csrf_failed');
+  if (takesIdempotencyKey(operation))
+    codes.push('validation_error', 'idempotency_in_progress', 'idempotency_key_reused');
   return codes;
 }
 
 const HEADERS: Partial<Record<number, Json>> = {
+  409: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } },
   401: { 'WWW-Authenticate': { $ref: '#/components/headers/WWW-Authenticate' } },
   412: { ETag: { $ref: '#/components/headers/ETag' } },
   429: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } },

@@ -1,5 +1,5 @@
 /** Operation tables → OpenAPI 3.1. The document is made of what the routes are made of, so it cannot say anything else. */
-import type { Operation, ServiceName } from '../contracts/operation';
+import { takesIdempotencyKey, type Operation, type ServiceName } from '../contracts/operation';
 import type { Access } from '../contracts/principal';
 import type { TSchema } from '../contracts/schema';
 import { responseRegister, type ResponseRegister } from './openapi-errors';
@@ -30,6 +30,7 @@ const HEADERS: Record<string, Json> = {
   'WWW-Authenticate': text('The scheme to authenticate with'),
   ETag: text('Weak entity tag of the answer; send it back in `If-None-Match` or `If-Match`'),
   Location: text('Address of the new record'),
+  'Idempotency-Replayed': text('`true` when this answer was given to an earlier request with the same key'),
 };
 
 const headerRefs = (names: readonly string[]): Json =>
@@ -49,6 +50,13 @@ const PARAMETERS = {
     in: 'header',
     description: 'Tag of the version you read; 412 when it is no longer the current one',
     schema: { type: 'string' },
+  },
+  IdempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description:
+      'Makes the request safe to repeat: for 24 hours the same key and request get the same answer, and the effect happens once',
+    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
   },
 };
 const parameterRef = (name: keyof typeof PARAMETERS): Json => ({ $ref: `#/components/parameters/${name}` });
@@ -113,6 +121,7 @@ function parametersOf(operation: Operation, register: SchemaRegister): Json[] {
     ...query,
     ...(isConditional(operation) ? [parameterRef('IfNoneMatch')] : []),
     ...(operation.errors?.includes('version_conflict') ? [parameterRef('IfMatch')] : []),
+    ...(takesIdempotencyKey(operation) ? [parameterRef('IdempotencyKey')] : []),
   ];
 }
 
@@ -141,6 +150,7 @@ function successHeaders(operation: Operation, status: number): string[] {
     ...(operation.access.kind === 'product' && !operation.unmetered ? LIMITED : []),
     ...(isConditional(operation) || (changes && status !== 204) ? ['ETag'] : []),
     ...(status === 201 ? ['Location'] : []),
+    ...(takesIdempotencyKey(operation) ? ['Idempotency-Replayed'] : []),
   ];
 }
 

@@ -51,6 +51,22 @@ export async function insertKey(store: Store, key: KeyRecord): Promise<void> {
   await keys.in(store).insertOne(key);
 }
 
+/** Gives a key that nobody has seen yet another secret: its request died before the answer could show the first one. */
+export async function replaceSecret(
+  store: Store,
+  held: Pick<KeyRecord, '_id' | 'orgId'>,
+  secret: Pick<KeyRecord, 'hash' | 'last4'>,
+): Promise<KeyRecord | null> {
+  const replaced = await keys
+    .in(store)
+    .findOneAndUpdate({ _id: held._id, orgId: held.orgId, version: 1, revokedAt: null }, secret, {
+      returnDocument: 'after',
+    })
+    .lean<KeyRecord>();
+  if (replaced) await raiseEpoch(store, held.orgId);
+  return replaced;
+}
+
 /** How many keys of the org are not revoked, counted up to `max`. */
 export async function countLiveKeys(store: Store, orgId: string, max: number): Promise<number> {
   return keys.in(store).countDocuments({ orgId, revokedAt: null }, { limit: max });

@@ -54,7 +54,7 @@ const keys = {
       platform: { kind: 'platform', name: 'Reporting sync', scopes: ['PSA', 'CRM'], expiresAt: '2099-12-31T00:00:00.000Z' },
       mail: { kind: 'mail', name: 'Password reset mails', scopes: ['send'] },
     },
-    responses: { 201: IssuedApiKey }, errors: ['conflict', 'csrf_failed'],
+    responses: { 201: IssuedApiKey }, shownOnce: 'key', errors: ['conflict', 'csrf_failed'],
   }),
   getApiKey: operation({
     id: 'getApiKey', service: 'console', method: 'GET', path: '/api/api-keys/:id', tag: 'API keys',
@@ -74,7 +74,7 @@ const keys = {
     summary: 'Issue a successor; the old key goes on for `overlapSeconds`',
     access: manageKeys, params: byId, body: RotateApiKey,
     examples: { hour: { overlapSeconds: 3_600 } },
-    responses: { 201: IssuedApiKey }, errors: ['not_found', 'conflict', 'version_conflict', 'csrf_failed'],
+    responses: { 201: IssuedApiKey }, shownOnce: 'key', errors: ['not_found', 'conflict', 'version_conflict', 'csrf_failed'],
   }),
   revokeApiKey: operation({
     id: 'revokeApiKey', service: 'console', method: 'DELETE', path: '/api/api-keys/:id', tag: 'API keys',

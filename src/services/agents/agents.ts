@@ -7,7 +7,6 @@ import { problem } from '../../contracts/problem';
 import { systemAgents } from '../../catalog/system-agents';
 import { monthOf } from '../../domain/credits';
 import { recordTag, stateTag } from '../../domain/etag';
-import { newId } from '../../domain/ids';
 import { agentStats, presentAgent, presentSystemAgent } from '../../domain/present';
 import { cancelRuns } from '../../events/agent-deletion';
 import * as store from '../../store/agents';
@@ -55,6 +54,9 @@ async function present(context: Context, record: store.AgentRecord): Promise<Age
 }
 
 interface NewAgent {
+  id: string;
+  /** An earlier run of the request may have stored it already. */
+  isRepeat: boolean;
   orgId: string;
   type: 'custom' | 'cloned';
   definition: AgentDefinition;
@@ -63,6 +65,8 @@ interface NewAgent {
 
 /** Stores a new draft. */
 export async function addAgent(context: Context, agent: NewAgent): Promise<Agent> {
+  const made = agent.isRepeat ? await store.findAgent(context.store, agent.orgId, agent.id) : null;
+  if (made) return presentAgent(made, agentStats(undefined, 0));
   if ((await store.countAgents(context.store, agent.orgId)) >= AGENTS_MAX) {
     throw problem('conflict', {
       message: `An org keeps at most ${AGENTS_MAX} agents; delete one first.`,
@@ -72,7 +76,7 @@ export async function addAgent(context: Context, agent: NewAgent): Promise<Agent
   const now = context.clock.now();
   const { definition } = agent;
   const record: store.AgentRecord = {
-    _id: newId('agt', now),
+    _id: agent.id,
     org_id: agent.orgId,
     type: agent.type,
     status: 'draft',
@@ -126,9 +130,10 @@ export const agentHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
     return { status: 200, body: { agents, total: agents.length }, etag: stateTag(agents.map(tagOf)) };
   },
 
-  async createAgent({ context, principal, body }) {
+  async createAgent({ context, principal, body, newId, isRepeat }) {
     const definition = checked(definitionOf(body));
-    return made(await addAgent(context, { orgId: principal.orgId, type: 'custom', definition, source: null }));
+    const agent = { id: newId('agt'), isRepeat, orgId: principal.orgId, type: 'custom' as const };
+    return made(await addAgent(context, { ...agent, definition, source: null }));
   },
 
   async getAgent({ context, principal, params }) {
@@ -161,25 +166,26 @@ export const agentHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
     return { status: 204 };
   },
 
-  async cloneAgent({ context, principal, params, body }) {
-    return made((await cloneOf(context, principal.orgId, params.id, body.name)) ?? notFound());
+  async cloneAgent({ context, principal, params, body, newId, isRepeat }) {
+    const clone = { id: newId('agt'), isRepeat, orgId: principal.orgId };
+    return made((await cloneOf(context, params.id, clone, body.name)) ?? notFound());
   },
 };
 
 /** Clones an agent of the org or a system agent; null when there is none by that id. */
 export async function cloneOf(
   context: Context,
-  orgId: string,
   id: string,
+  clone: Pick<NewAgent, 'id' | 'isRepeat' | 'orgId'>,
   name: string | undefined,
 ): Promise<Agent | null> {
   const system = systemAgents.find((agent) => agent.id === id);
-  const own = system ? null : await store.findAgent(context.store, orgId, id);
+  const own = system ? null : await store.findAgent(context.store, clone.orgId, id);
   const origin = system ?? own;
   if (!origin) return null;
   const definition = { ...origin.definition, name: name ?? origin.definition.name };
   return addAgent(context, {
-    orgId,
+    ...clone,
     type: 'cloned',
     definition,
     source: { kind: 'agent', id, version: String(origin.version) },

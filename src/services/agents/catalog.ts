@@ -16,16 +16,17 @@ export const catalogHandlers: Pick<Handlers<AgentOperations, Context>, Names> = 
     return { status: 200, body: { templates: shown }, etag: stateTag(shown.map(({ id, version }) => [id, version])) };
   },
 
-  async cloneTemplate({ context, principal, params, body }) {
+  async cloneTemplate({ context, principal, params, body, newId, isRepeat }) {
+    const clone = { id: newId('agt'), isRepeat, orgId: principal.orgId };
     const template = templates.find((candidate) => candidate.id === params.id);
     const agent = template
       ? await addAgent(context, {
-          orgId: principal.orgId,
+          ...clone,
           type: 'cloned',
           definition: { ...template.definition, name: body.name ?? template.name },
           source: { kind: 'template', id: template.id, version: template.version },
         })
-      : params.id.startsWith('agt_system_') && (await cloneOf(context, principal.orgId, params.id, body.name));
+      : params.id.startsWith('agt_system_') && (await cloneOf(context, params.id, clone, body.name));
     if (!agent) throw problem('template_not_found');
     return made(agent);
   },

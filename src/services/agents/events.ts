@@ -5,7 +5,6 @@ import type { Handlers } from '../../contracts/operation';
 import type { AgentOperations } from '../../contracts/operations/agents';
 import { problem } from '../../contracts/problem';
 import { eventCatalog } from '../../catalog/events';
-import { newId } from '../../domain/ids';
 import { nearest } from '../../domain/suggest';
 import { publish } from '../../events/publish';
 import { findEvent } from '../../store/events';
@@ -53,14 +52,14 @@ function requireKnown({
 }
 
 export const eventHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
-  async ingestEvent({ context, principal, body, epoch }) {
+  async ingestEvent({ context, principal, body, epoch, newId, isRepeat }) {
     const input = nativeOf(body);
     requireKnown(input);
     // Refused before anything is stored: what is answered 202 runs, however long the engine is away afterwards.
     if (!(await context.engine.isReachable())) throw problem('engine_unavailable');
     const now = context.clock.now();
     const event: BusEvent = {
-      id: input.id ?? newId('evt', now),
+      id: input.id ?? newId('evt'),
       org_id: principal.orgId,
       event_type: input.event_type,
       source_product: input.source_product,
@@ -68,7 +67,10 @@ export const eventHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
       client_id: input.client_id ?? null,
       payload: input.payload,
     };
-    const { duplicate, executions } = await publish(context, event, epoch);
+    const published = await publish(context, event, epoch);
+    const { executions } = published;
+    // An event that an earlier run of this very request has published is no duplicate to whoever sent it.
+    const duplicate = published.duplicate && (input.id !== undefined || !isRepeat);
     const result = { event_id: event.id, duplicate, matched: executions.length, executions };
     return duplicate ? { status: 200, body: result } : { status: 202, body: result };
   },

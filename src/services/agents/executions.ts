@@ -88,8 +88,24 @@ async function requireCredits(context: Context, orgId: string, agent: Candidate)
   });
 }
 
-async function openRetry(context: Context, record: store.ExecutionRecord): Promise<store.ExecutionRecord> {
+/** Finishes a retry whose request died after it had opened it. */
+async function resumed(
+  context: Context,
+  record: store.ExecutionRecord,
+  retry: store.ExecutionRecord,
+): Promise<store.ExecutionRecord> {
+  await store.linkRetry(context.store, record.org_id, record._id, retry._id);
+  if (retry.start_pending) await startStored(context, retry);
+  return retry;
+}
+
+async function openRetry(
+  context: Context,
+  record: store.ExecutionRecord,
+  isRepeat: boolean,
+): Promise<store.ExecutionRecord> {
   const latest = (await store.latestAttempt(context.store, record.org_id, record.root_id)) ?? record;
+  if (isRepeat && latest.retry_of === record._id) return resumed(context, record, latest);
   if (!store.hasEnded(latest.status))
     throw problem('already_retried', {
       message: `Execution ${latest._id} retries this one and is ${latest.status}.`,
@@ -166,7 +182,7 @@ export const executionHandlers: Pick<Handlers<AgentOperations, Context>, Names> 
     return { status: 200, body: shown(context, current) };
   },
 
-  async retryExecution({ context, principal, params }) {
+  async retryExecution({ context, principal, params, isRepeat }) {
     const record = (await store.findExecution(context.store, principal.orgId, params.id)) ?? notFound();
     if (record.status !== 'failed' && record.status !== 'cancelled') {
       throw problem('execution_not_retryable', {
@@ -174,7 +190,7 @@ export const executionHandlers: Pick<Handlers<AgentOperations, Context>, Names> 
         facts: { current_status: record.status },
       });
     }
-    const retry = await openRetry(context, record);
+    const retry = await openRetry(context, record, isRepeat);
     return { status: 202, body: shown(context, retry), headers: { Location: `${PATH}/${retry._id}` } };
   },
 };

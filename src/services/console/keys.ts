@@ -1,6 +1,7 @@
 /** API keys of both kinds: created, edited, rotated and revoked by people in the console, never through a key. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Context } from '../../context';
-import type { ApiKey, KeyStatus } from '../../contracts/key';
+import type { ApiKey, KeyStatus, UpdateApiKey } from '../../contracts/key';
 import type { Handlers } from '../../contracts/operation';
 import type { consoleOperations } from '../../contracts/operations/console';
 import { pageSize } from '../../contracts/page';
@@ -8,8 +9,16 @@ import type { Principal, Tier } from '../../contracts/principal';
 import { problem } from '../../contracts/problem';
 import { hashKey, lastFour, maskedKey, mintKey } from '../../domain/api-key';
 import { matchesTag, recordTag, stateTag, weakTag } from '../../domain/etag';
-import { newId } from '../../domain/ids';
-import { changeKey, countLiveKeys, findKey, insertKey, listKeys, revokeKey, type KeyRecord } from '../../store/keys';
+import {
+  changeKey,
+  countLiveKeys,
+  findKey,
+  insertKey,
+  listKeys,
+  replaceSecret,
+  revokeKey,
+  type KeyRecord,
+} from '../../store/keys';
 import { readUsage, type UsageFigures } from '../../store/usage';
 import { requireFutureExpiry, requireGrantable } from './key-rules';
 
@@ -107,6 +116,17 @@ async function requireRoom(context: Context, orgId: string): Promise<void> {
   });
 }
 
+/** The fields a change names, as they are stored. */
+const requested = ({
+  name,
+  scopes,
+  expiresAt,
+}: UpdateApiKey): Partial<Pick<KeyRecord, 'name' | 'scopes' | 'expiresAt'>> => ({
+  ...(name === undefined ? {} : { name }),
+  ...(scopes === undefined ? {} : { scopes }),
+  ...(expiresAt === undefined ? {} : { expiresAt: expiresAt === null ? null : new Date(expiresAt) }),
+});
+
 type Draft = Pick<KeyRecord, 'kind' | 'name' | 'scopes' | 'expiresAt' | 'rotatedFrom' | 'tier'>;
 
 /** Mints a key and stores what may be stored of it; the answer is the only place where the key itself appears. */
@@ -114,16 +134,20 @@ async function issue(
   context: Context,
   principal: Principal,
   draft: Draft,
+  { id, isRepeat }: { id: string; isRepeat: boolean },
 ): Promise<{ record: KeyRecord; key: string }> {
-  await requireRoom(context, principal.orgId);
   const key = mintKey(draft.kind);
+  const secret = { hash: hashKey(context.config.secrets.keyPepper, key), last4: lastFour(key) };
+  // Stored by a run that died before it could show the key: nobody has the first secret, so another takes its place.
+  const unseen = isRepeat ? await replaceSecret(context.store, { _id: id, orgId: principal.orgId }, secret) : null;
+  if (unseen) return { record: unseen, key };
+  await requireRoom(context, principal.orgId);
   const createdAt = context.clock.now();
   const record: KeyRecord = {
     ...draft,
-    _id: newId('key', createdAt),
+    _id: id,
     orgId: principal.orgId,
-    hash: hashKey(context.config.secrets.keyPepper, key),
-    last4: lastFour(key),
+    ...secret,
     createdAt,
     createdBy: principal.id,
     revokedAt: null,
@@ -186,12 +210,12 @@ export const keyHandlers: KeyHandlers = {
     };
   },
 
-  async createApiKey({ body, principal, context }) {
+  async createApiKey({ body, principal, context, newId, isRepeat }) {
     requireGrantable(principal, body);
     const expiresAt = requireFutureExpiry(body.expiresAt, context.clock.now());
     const { kind, name, scopes } = body;
     const draft: Draft = { kind, name, scopes, expiresAt: expiresAt ?? null, rotatedFrom: null, tier: null };
-    const { record, key } = await issue(context, principal, draft);
+    const { record, key } = await issue(context, principal, draft, { id: newId('key'), isRepeat });
     return { status: 201, headers: tagHeader(record), body: { ...(await presented(context, principal, record)), key } };
   },
 
@@ -201,24 +225,25 @@ export const keyHandlers: KeyHandlers = {
     return { status: 200, etag: readTagOf(key, body), body };
   },
 
-  async updateApiKey({ params, body, principal, context, headers }) {
+  async updateApiKey({ params, body, principal, context, headers, isRepeat }) {
     const held = await ownKey(context, principal, params.id);
-    requireMatch(headers, held);
+    // An earlier run of this request has made the change already, so the version it was meant for is gone.
+    const isMade = isRepeat && isDeepStrictEqual({ ...held, ...requested(body) }, held);
+    if (!isMade) requireMatch(headers, held);
     requireNotRevoked(held);
     if (body.scopes) requireGrantable(principal, { kind: held.kind, scopes: body.scopes });
-    const expiresAt = requireFutureExpiry(body.expiresAt, context.clock.now());
-    const fields = {
-      ...(body.name === undefined ? {} : { name: body.name }),
-      ...(body.scopes === undefined ? {} : { scopes: body.scopes }),
-      ...(expiresAt === undefined ? {} : { expiresAt }),
-    };
-    const changed = await change(context, held, fields, headers);
+    requireFutureExpiry(body.expiresAt, context.clock.now());
+    const fields = requested(body);
+    const changed = isMade ? held : await change(context, held, fields, headers);
     return { status: 200, etag: tagOf(changed), body: await presented(context, principal, changed) };
   },
 
-  async rotateApiKey({ params, body, principal, context, headers }) {
+  async rotateApiKey({ params, body, principal, context, headers, newId, isRepeat }) {
     const held = await ownKey(context, principal, params.id);
-    requireMatch(headers, held);
+    const id = newId('key');
+    // An earlier run of this request has changed the version it was meant for.
+    const isBegun = isRepeat && (await findKey(context.store, principal.orgId, id)) !== null;
+    if (!isBegun) requireMatch(headers, held);
     requireNotRevoked(held);
     requireGrantable(principal, held);
     const { kind, name, scopes, tier, expiresAt } = held;
@@ -231,7 +256,7 @@ export const keyHandlers: KeyHandlers = {
       rotatedFrom: held._id,
     };
     // The successor first: a crash in between leaves two working keys, never none.
-    const { record, key } = await issue(context, principal, successor);
+    const { record, key } = await issue(context, principal, successor, { id, isRepeat });
     const overlapMs = (body.overlapSeconds ?? OVERLAP_SECONDS) * 1_000;
     await shorten(context, held, new Date(context.clock.now().getTime() + overlapMs));
     return { status: 201, headers: tagHeader(record), body: { ...(await presented(context, principal, record)), key } };

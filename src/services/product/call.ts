@@ -14,6 +14,8 @@ export interface ProductCall {
   body: Record<string, unknown>;
   principal: Principal;
   context: Context;
+  newId: (prefix: string) => string;
+  isRepeat: boolean;
   headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 

@@ -3,11 +3,11 @@ import type { BusEvent } from '../../contracts/event';
 import type { ProductRoute } from '../../contracts/operations/products';
 import { problem } from '../../contracts/problem';
 import { recordTag } from '../../domain/etag';
-import { newId } from '../../domain/ids';
 import { referencesTo } from '../../resources/registry';
 import type { AnyRecord, Resource } from '../../resources/resource';
 import {
   changeResource,
+  findResource,
   insertResource,
   isReferenced,
   nextNumber,
@@ -58,10 +58,13 @@ export async function createRecord(route: ProductRoute, call: ProductCall): Prom
   const { context, principal } = call;
   const place = placeOf(route, call);
   const { row } = place;
-  const moment = context.clock.now();
-  const now = moment.toISOString();
+  const id = call.newId(row.prefix);
+  const location = `/${route.operation.service}${route.operation.path}/${id}`;
+  const made = call.isRepeat ? await findResource(context.store, place, id) : null;
+  if (made) return { ...shown(201, made), headers: { Location: location } };
+  const now = context.clock.now().toISOString();
   const draft: AnyRecord = {
-    id: newId(row.prefix, moment),
+    id,
     version: 1,
     ...defaultsOf(row),
     externalRefs: [],
@@ -77,7 +80,6 @@ export async function createRecord(route: ProductRoute, call: ProductCall): Prom
   const outcome = await insertResource(context.store, place, record, events);
   if (outcome === 'duplicate') throw duplicateReference(row);
   handOver(call, place, record.id, events);
-  const location = `/${route.operation.service}${route.operation.path}/${record.id}`;
   return { ...shown(201, record), headers: { Location: location } };
 }
 
@@ -104,10 +106,12 @@ export async function updateRecord(route: ProductRoute, call: ProductCall): Prom
   const values = valuesOf(row, call.body);
   return untilWritten(row, async () => {
     const before = await requireRecord(place, call);
+    const wanted: AnyRecord = { ...before, ...values };
+    // An earlier run of this request has made the change already, so the version it was meant for is gone.
+    if (call.isRepeat && isUnchanged(row, before, wanted)) return shown(200, before);
     checkPrecondition(call, before);
     const moment = context.clock.now();
     const now = moment.toISOString();
-    const wanted: AnyRecord = { ...before, ...values };
     checkTransition(row, before, wanted, moment);
     if (isUnchanged(row, before, wanted)) return shown(200, before);
     const labels = await checkReferences(context.store, place, before, wanted);

@@ -83,13 +83,14 @@ async function counted(): Promise<{ id: string; api: StoreCommand[]; worker: Sto
 test(`an execution of ${STEPS} light steps costs its record no more than ${WRITES_MAX} writes`, async () => {
   const { api, worker } = await counted();
   const writes = on([...api, ...worker], 'executions').filter(isWrite);
-  expect(writes.length).toBeGreaterThan(STEPS);
+  // Opened, begun, and all three steps together.
+  expect(writes.length).toBeGreaterThanOrEqual(3);
   expect(writes.length).toBeLessThanOrEqual(WRITES_MAX);
 });
 
 test('a warm worker runs an execution without reading anything', async () => {
   const { worker } = await counted();
-  expect(worker.filter(isWrite).length).toBeGreaterThan(STEPS);
+  expect(worker.filter(isWrite).length).toBeGreaterThanOrEqual(2);
   expect(worker.filter(isRead)).toEqual([]);
 });
 

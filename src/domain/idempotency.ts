@@ -1,0 +1,54 @@
+/** Idempotency keys: how one is read, what it stands for, and the ids that a repeat of its request gets again. */
+import { createHash } from 'node:crypto';
+import { idFrom } from './ids';
+
+/** How long a key is remembered, in milliseconds. */
+export const KEPT_MS = 24 * 60 * 60 * 1_000;
+/** How long a request may take before its repeat may run in its place. */
+export const LEASE_MS = 30_000;
+
+const KEY = /^[\x21-\x7e]{1,255}$/;
+
+/** The key in a header, quoted or bare; null when it is not 1 to 255 printable characters. */
+export function readKey(header: string): string | null {
+  const bare = /^"(.*)"$/.exec(header.trim())?.[1] ?? header.trim();
+  return KEY.test(bare) ? bare : null;
+}
+
+/** Same content, same text, whatever the order of the fields. */
+export function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const entries = Object.entries(value).filter(([, field]) => field !== undefined);
+  const sorted = entries.toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return `{${sorted.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join(',')}}`;
+}
+
+const sha256 = (...parts: string[]): string => createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
+
+/** Whose key it is and for what: another tenant, credential, method or path has a key of its own by the same text. */
+export const scopeOf = (parts: {
+  orgId: string;
+  credential: string;
+  method: string;
+  path: string;
+  key: string;
+}): string => `${parts.orgId}:${sha256(parts.credential, parts.method, parts.path, parts.key)}`;
+
+/** What was asked for: the same key with another body or query is a mistake of the caller. */
+export const fingerprintOf = (asked: { body: unknown; query: unknown }): string =>
+  sha256(canonical(asked.body), canonical(asked.query));
+
+/** Ids in the order a handler asks for them, the same ones for every run of one request. */
+export function idsFrom(seed: string, at: Date): (prefix: string) => string {
+  let asked = 0;
+  return (prefix) => {
+    asked += 1;
+    return idFrom(prefix, at, seed, asked);
+  };
+}
+
+const STATUSES_KEPT: ReadonlySet<number> = new Set([400, 402, 404, 410, 412, 413, 415, 422]);
+
+/** True for answers that the same request would get again; refusals that may pass, such as 409 and 429, are not kept. */
+export const isKept = (status: number): boolean => (status >= 200 && status < 300) || STATUSES_KEPT.has(status);

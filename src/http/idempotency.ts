@@ -1,0 +1,140 @@
+/** Idempotency keys on POST and PATCH: one effect and one answer, however often and by whichever process it is asked. */
+import { randomUUID } from 'node:crypto';
+import type { Request } from 'express';
+import type { Context } from '../context';
+import { takesIdempotencyKey, type Operation } from '../contracts/operation';
+import type { Principal } from '../contracts/principal';
+import { problem } from '../contracts/problem';
+import { fingerprintOf, idsFrom, isKept, KEPT_MS, LEASE_MS, readKey, scopeOf } from '../domain/idempotency';
+import { newId } from '../domain/ids';
+import {
+  completeRequest,
+  findRequest,
+  forgetRequest,
+  reserveRequest,
+  takeOverRequest,
+  type IdempotencyRecord,
+} from '../store/idempotency';
+import { answerFor, toProblem } from './problems';
+
+/** A larger answer is that of a read, which may as well be done again. */
+const BODY_CHARACTERS_MAX = 1_000_000;
+const RESERVE_ATTEMPTS = 3;
+
+interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  body: unknown;
+}
+
+/** One run of a request. */
+export interface Run {
+  /** Ids of the records it makes; a repeat of the same request gets the same ones. */
+  newId: (prefix: string) => string;
+  /** True when an earlier run may have had its effect and died before it could answer. */
+  isRepeat: boolean;
+  /** Keeps the answer for repeats, before it is sent. */
+  keep(answer: Answer): Promise<void>;
+  /** Keeps a refusal that a repeat would get again, and frees the key after any other. */
+  refused(error: unknown, requestId: string): Promise<void>;
+}
+
+/** An answer that was given before. */
+export interface Replay {
+  status: number;
+  headers: Record<string, string>;
+  /** JSON text; null for an answer without a body. */
+  body: string | null;
+}
+
+interface Asked {
+  operation: Operation;
+  request: Request;
+  principal: Principal;
+  input: { query: unknown; body: unknown };
+}
+
+const plainRun = (context: Context): Run => ({
+  newId: (prefix) => newId(prefix, context.clock.now()),
+  isRepeat: false,
+  keep: () => Promise.resolve(),
+  refused: () => Promise.resolve(),
+});
+
+function keyOf({ operation, request, principal }: Asked): string | null {
+  const header = request.headers['idempotency-key'];
+  if (header === undefined || principal.kind === 'anonymous' || !takesIdempotencyKey(operation)) return null;
+  const key = readKey(String(header));
+  if (key !== null) return key;
+  throw problem('validation_error', {
+    message: 'Idempotency-Key: send 1 to 255 printable characters without spaces, such as a UUID.',
+    findings: [{ path: 'Idempotency-Key', code: 'pattern', message: 'must be 1 to 255 printable characters' }],
+  });
+}
+
+/** What is shown once is not stored: a replay has null in its place and says that it was shown. */
+function storable({ operation }: Asked, body: unknown): unknown {
+  const secret = operation.shownOnce;
+  if (!secret || typeof body !== 'object' || body === null || !(secret in body)) return body;
+  return { ...body, [secret]: null, [`${secret}Shown`]: true };
+}
+
+function runOf(context: Context, asked: Asked, record: IdempotencyRecord, isRepeat: boolean): Run {
+  const settle = (work: Promise<void>): Promise<void> =>
+    // The effect stands either way. Without the answer a repeat runs again and meets the records of this run.
+    work.catch((error: unknown) => context.log.warn('idempotency record left open', { error }));
+  const keep = async ({ status, headers, body }: Answer): Promise<void> => {
+    const text = body === undefined ? null : JSON.stringify(storable(asked, body));
+    if ((text?.length ?? 0) > BODY_CHARACTERS_MAX) return settle(forgetRequest(context.store, record));
+    return settle(completeRequest(context.store, record, { status, headers, body: text }));
+  };
+  return {
+    newId: idsFrom(record.seed, record.created_at),
+    isRepeat,
+    keep,
+    refused(error, requestId) {
+      const answer = answerFor(toProblem(error), asked.operation.service, requestId);
+      return isKept(answer.status) ? keep(answer) : settle(forgetRequest(context.store, record));
+    },
+  };
+}
+
+/** What the key stands for already: an answer, a run under way, or a run that died. Null when it is free after all. */
+async function resume(context: Context, asked: Asked, held: IdempotencyRecord, fingerprint: string) {
+  const now = context.clock.now();
+  if (held.expires_at <= now) {
+    await forgetRequest(context.store, held);
+    return null;
+  }
+  if (held.fingerprint !== fingerprint) throw problem('idempotency_key_reused');
+  if (held.status !== null) {
+    const { status, headers, body } = held;
+    return { replay: { status, headers: { ...headers, 'Idempotency-Replayed': 'true' }, body } };
+  }
+  const until = new Date(now.getTime() + LEASE_MS);
+  const taken = held.lease_until <= now ? await takeOverRequest(context.store, held, until) : null;
+  if (!taken) throw problem('idempotency_in_progress', { headers: { 'Retry-After': '1' } });
+  return { run: runOf(context, asked, taken, true) };
+}
+
+/** Lets a request run, or answers it as before. Refuses a key that is in use, or was used for something else. */
+export async function enterOnce(context: Context, asked: Asked): Promise<{ run: Run } | { replay: Replay }> {
+  const key = keyOf(asked);
+  if (key === null) return { run: plainRun(context) };
+  const { request, principal, input } = asked;
+  const path = request.originalUrl.split('?', 1)[0] ?? '';
+  const credential = `${principal.kind} ${principal.id}`;
+  const _id = scopeOf({ orgId: principal.orgId, credential, method: request.method, path, key });
+  const fingerprint = fingerprintOf(input);
+  for (let attempt = 0; attempt < RESERVE_ATTEMPTS; attempt += 1) {
+    const now = context.clock.now();
+    const after = (milliseconds: number): Date => new Date(now.getTime() + milliseconds);
+    const times = { created_at: now, expires_at: after(KEPT_MS), lease_until: after(LEASE_MS) };
+    const reserved = await reserveRequest(context.store, { _id, fingerprint, seed: randomUUID(), ...times });
+    if (reserved) return { run: runOf(context, asked, reserved, false) };
+    const held = await findRequest(context.store, _id);
+    const resumed = held ? await resume(context, asked, held, fingerprint) : null;
+    if (resumed) return resumed;
+  }
+  throw problem('idempotency_in_progress', { headers: { 'Retry-After': '1' } });
+}
