@@ -1,6 +1,7 @@
-/** CRM: who the MSP works for. Companies and contacts are shared with PSA. */
+/** CRM: who the MSP works for, and what it hopes to sell. Companies and contacts are shared with PSA. */
 import { field } from './field';
 import { resource } from './resource';
+import { changes, enters, exampleId, fromTo, moves } from './rules';
 
 /** Companies: the clients of the MSP, and those who may become one. */
 export const companies = resource({
@@ -78,5 +79,93 @@ export const contacts = resource({
       companyId: 'cmp_01KAJ5Q3Z8M4T7V9X2B6C1D0EF',
     },
     update: { title: 'Office manager', phone: '+1 555 0101' },
+  },
+});
+
+/** Deals: what a company may buy. A deal that is won or lost stays so. */
+export const deals = resource({
+  products: ['crm'],
+  path: 'deals',
+  nouns: ['deal', 'deals'],
+  prefix: 'del',
+  category: 'client_success',
+  fields: {
+    name: field.string().required().sortable(),
+    companyId: field.ref('companies').required().filterable(),
+    contactId: field.ref('contacts').filterable(),
+    stage: field
+      .choice(['lead', 'qualified', 'proposal', 'negotiation', 'won', 'lost'])
+      .default('lead')
+      .filterable()
+      .sortable(),
+    amount: field.money().required().sortable(),
+    currency: field.currency().default('USD').filterable(),
+    probability: field.integer(0, 100).sortable(),
+    expectedCloseDate: field.date().filterable().sortable(),
+    ownerId: field.id().filterable(),
+    lostReason: field.string(),
+    closedAt: field.datetime().serverSet().sortable(),
+  },
+  label: 'name',
+  lists: ['companyId', 'ownerId', 'stage'],
+  states: moves('stage', { won: [], lost: [] }),
+  computed: ({ stage, closedAt }, _before, now) => ({
+    closedAt: stage === 'won' || stage === 'lost' ? (closedAt ?? now) : null,
+  }),
+  events: {
+    created: { on: 'create', text: 'A deal was created.' },
+    updated: { on: 'update', text: 'A deal changed.' },
+    stage_changed: {
+      on: 'update',
+      text: 'A deal moved from one stage to another.',
+      when: changes('stage'),
+      facts: fromTo('stage'),
+    },
+    won: { on: 'update', text: 'A deal was won.', when: enters('stage', 'won') },
+    lost: { on: 'update', text: 'A deal was lost.', when: enters('stage', 'lost') },
+    deleted: { on: 'delete', text: 'A deal was deleted.' },
+  },
+  examples: {
+    create: {
+      name: 'Fibre for the new office',
+      companyId: exampleId('cmp'),
+      amount: 189_000,
+      probability: 40,
+      expectedCloseDate: '2027-01-31',
+    },
+    update: { stage: 'proposal', probability: 60 },
+  },
+});
+
+/** Activities: what was said, written and promised. */
+export const activities = resource({
+  products: ['crm'],
+  path: 'activities',
+  nouns: ['activity', 'activities'],
+  prefix: 'act',
+  category: 'client_success',
+  fields: {
+    activityType: field.choice(['call', 'email', 'meeting', 'note', 'task']).required().filterable(),
+    subject: field.string().required(),
+    companyId: field.ref('companies').filterable(),
+    contactId: field.ref('contacts').filterable(),
+    dealId: field.ref('deals').filterable(),
+    ownerId: field.id().filterable(),
+    dueAt: field.datetime().filterable().sortable(),
+    completed: field.boolean().default(false).filterable(),
+    completedAt: field.datetime().serverSet().sortable(),
+    notes: field.text(),
+  },
+  label: 'subject',
+  lists: ['dealId', 'contactId', 'ownerId', 'companyId'],
+  computed: ({ completed, completedAt }, _before, now) => ({ completedAt: completed ? (completedAt ?? now) : null }),
+  events: {
+    created: { on: 'create', text: 'An activity was created.' },
+    completed: { on: 'update', text: 'An activity was completed.', when: enters('completed', true) },
+    deleted: { on: 'delete', text: 'An activity was deleted.' },
+  },
+  examples: {
+    create: { activityType: 'call', subject: 'Ask about the new office', companyId: exampleId('cmp') },
+    update: { completed: true },
   },
 });

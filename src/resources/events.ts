@@ -4,16 +4,16 @@ import type { Field } from './field';
 import { sentenceCase, snakeCase } from './names';
 import { RESOURCES, resourceOf } from './registry';
 import type { AnyRecord, EventRule, Labels, Resource } from './resource';
+import { exampleId } from './rules';
 
-const ULID = '01KAJ5Q3Z8M4T7V9X2B6C1D0EF';
 const CREATED_AT = '2026-11-20T22:40:00.000Z';
 const UPDATED_AT = '2026-11-20T23:10:00.000Z';
 const LINE_MAX = 255;
 
 /** A value such as the field could hold, where the row's own example names none. */
 function sampleOf({ traits }: Field): unknown {
-  if (traits.target) return `${resourceOf(traits.target).prefix}_${ULID}`;
-  if (traits.kind === 'id') return `usr_${ULID}`;
+  if (traits.target) return exampleId(resourceOf(traits.target).prefix);
+  if (traits.kind === 'id') return exampleId('usr');
   if (traits.kind === 'datetime') return UPDATED_AT;
   return traits.countsFrom ?? traits.fallback;
 }
@@ -22,14 +22,14 @@ function sampleOf({ traits }: Field): unknown {
 function sampleRecord(row: Resource): AnyRecord {
   const sampled = Object.entries(row.fields).map(([name, declared]) => [name, sampleOf(declared)]);
   return {
-    id: `${row.prefix}_${ULID}`,
+    id: exampleId(row.prefix),
     version: 1,
     ...(Object.fromEntries(sampled) as Record<string, unknown>),
     ...row.examples.create,
     externalRefs: [],
     createdAt: CREATED_AT,
     updatedAt: UPDATED_AT,
-    createdBy: `usr_${ULID}`,
+    createdBy: exampleId('usr'),
   };
 }
 
@@ -94,7 +94,7 @@ function samplePayload(row: Resource, rule: EventRule<AnyRecord>): Record<string
   return {
     ...row.payload(after, sampleLabels(row)),
     ...(rule.on === 'update' ? change : {}),
-    ...(rule.on === 'timer' ? {} : { actor: { type: 'user', id: `usr_${ULID}` } }),
+    ...(rule.on === 'timer' ? {} : { actor: { type: 'user', id: exampleId('usr') } }),
     ...rule.facts?.(before, after),
   };
 }
@@ -114,7 +114,9 @@ function entryOf(row: Resource, name: string, rule: EventRule<AnyRecord>): Event
   };
 }
 
+/** Catalog entries of the events of one row. */
+export const eventEntriesOf = (row: Resource): EventCatalogEntry[] =>
+  Object.entries(row.events).map(([name, rule]) => entryOf(row, name, rule));
+
 /** Catalog entries of every event the registry's resources emit. */
-export const resourceEvents: readonly EventCatalogEntry[] = RESOURCES.flatMap((row) =>
-  Object.entries(row.events).map(([name, rule]) => entryOf(row, name, rule)),
-);
+export const resourceEvents: readonly EventCatalogEntry[] = RESOURCES.flatMap(eventEntriesOf);

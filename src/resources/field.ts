@@ -17,6 +17,8 @@ interface Traits {
   isSortable: boolean;
   /** Never accepted from a client. */
   isServerSet: boolean;
+  /** Said once, at create. */
+  isFixed: boolean;
   /** Key of the resource whose record it names; checked inside the tenant. */
   target: string | null;
   /** First number of the tenant's counter that fills it. */
@@ -56,6 +58,11 @@ export class Field<Value = unknown, Always extends boolean = boolean> {
     return new Field({ ...this.traits, isServerSet: true });
   }
 
+  /** Named at create and never changed after; a change to another value is a conflict. */
+  fixed(): Field<Value, Always> {
+    return new Field({ ...this.traits, isFixed: true });
+  }
+
   /** Filled at create from a counter of the tenant. Numbers only rise; a failed create leaves a gap. */
   counted(from: number): Field<Value, true> {
     return new Field({ ...this.traits, isServerSet: true, countsFrom: from });
@@ -86,9 +93,13 @@ function make<Value>(kind: FieldKind, schema: ValueSchema, target: string | null
     isFilterable: false,
     isSortable: false,
     isServerSet: false,
+    isFixed: false,
     countsFrom: null,
   });
 }
+
+/** The products that records can name. */
+const PRODUCTS = ['psa', 'crm', 'books', 'rmm', 'security', 'defend', 'backups', 'voice', 'portal', 'console'] as const;
 
 const ID_PATTERN = '^[A-Za-z0-9_-]{1,64}$';
 const MONEY_MAX = 1_000_000_000_000_000;
@@ -117,6 +128,8 @@ export const field = {
     make('choice', { type: 'string', enum: [...values] }),
   choices: <const Values extends readonly string[]>(values: Values): Field<Values[number][], false> =>
     make('strings', { type: 'array', items: { type: 'string', enum: [...values] }, uniqueItems: true }),
+  /** One of the products. */
+  product: (): Field<(typeof PRODUCTS)[number], false> => make('choice', { type: 'string', enum: [...PRODUCTS] }),
   integer: (minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER): Field<number, false> =>
     make('integer', { type: 'integer', minimum, maximum }),
   money: (): Field<number, false> =>

@@ -1,6 +1,7 @@
 /** PSA: what a service desk works with. */
 import { field } from './field';
 import { resource, type RecordOf } from './resource';
+import { enters, exampleId } from './rules';
 
 const STATUSES = ['new', 'open', 'in_progress', 'waiting_customer', 'waiting_vendor', 'resolved', 'closed'] as const;
 const REOPEN_DAYS = 14;
@@ -183,5 +184,47 @@ export const serviceCatalog = resource({
   examples: {
     create: { sku: 'MDR-ENDPOINT', name: 'Managed detection, per device', unitPrice: 1_250, unit: 'device' },
     update: { unitPrice: 1_350 },
+  },
+});
+
+/** Time entries: what was worked on a ticket, and whether it was billed. */
+export const timeEntries = resource({
+  products: ['psa'],
+  path: 'time-entries',
+  nouns: ['time entry', 'time entries'],
+  prefix: 'tim',
+  category: 'service_desk',
+  fields: {
+    ticketId: field.ref('tickets').required().filterable(),
+    userId: field.id().required().filterable(),
+    startedAt: field.datetime().required().filterable().sortable(),
+    endedAt: field.datetime().sortable(),
+    minutes: field.integer(0, 1_440).required().sortable(),
+    billable: field.boolean().default(true).filterable(),
+    workType: field.choice(['remote', 'onsite', 'after_hours', 'travel']).default('remote').filterable(),
+    notes: field.text(),
+    billingStatus: field.choice(['unbilled', 'approved', 'invoiced']).default('unbilled').filterable(),
+  },
+  label: 'userId',
+  lists: ['ticketId', 'userId', 'billingStatus'],
+  events: {
+    created: { on: 'create', text: 'Time was recorded on a ticket.' },
+    updated: { on: 'update', text: 'A time entry changed.' },
+    approved: {
+      on: 'update',
+      text: 'A time entry was approved for billing.',
+      when: enters('billingStatus', 'approved'),
+    },
+    deleted: { on: 'delete', text: 'A time entry was deleted.' },
+  },
+  examples: {
+    create: {
+      ticketId: exampleId('tkt'),
+      userId: exampleId('usr'),
+      startedAt: '2026-11-20T13:00:00.000Z',
+      minutes: 45,
+      notes: 'Replaced the drum and printed a test page.',
+    },
+    update: { billingStatus: 'approved' },
   },
 });

@@ -1,10 +1,38 @@
 /** The product registry: every resource that the product APIs serve. A new resource is one row more. */
-import { companies, contacts } from './crm';
-import { boards, serviceCatalog, tickets } from './psa';
+import { jobs, restorePoints, schedules } from './backups';
+import { accounts, entities, invoices, payments } from './books';
+import { entitySyncs, roles, tenants, users, workflows } from './console';
+import { activities, companies, contacts, deals } from './crm';
+import { detections, endpoints, responseActions } from './defend';
+import { clientUsers, portalSettings } from './portal';
+import { boards, serviceCatalog, tickets, timeEntries } from './psa';
 import type { Resource } from './resource';
+import { deviceAlerts, devices, patchPolicies, scripts } from './rmm';
+import { incidents, mitreMappings, rules, securityAlerts } from './security';
+import { calls, recordings, voiceContacts } from './voice';
+
+const PSA_AND_CRM = [tickets, boards, timeEntries, serviceCatalog, companies, contacts, deals, activities];
+const BOOKS = [invoices, payments, entities, accounts];
+const RMM = [devices, scripts, patchPolicies, deviceAlerts];
+const SECURITY = [securityAlerts, rules, incidents, mitreMappings];
+const DEFEND = [endpoints, detections, responseActions];
+const BACKUPS = [jobs, schedules, restorePoints];
+const VOICE = [calls, recordings, voiceContacts];
+const PORTAL = [clientUsers, portalSettings];
+const CONSOLE = [tenants, users, roles, entitySyncs, workflows];
 
 /** Every row, in the order of the documentation. */
-export const RESOURCES: readonly Resource[] = [tickets, boards, serviceCatalog, companies, contacts];
+export const RESOURCES: readonly Resource[] = [
+  ...PSA_AND_CRM,
+  ...BOOKS,
+  ...RMM,
+  ...SECURITY,
+  ...DEFEND,
+  ...BACKUPS,
+  ...VOICE,
+  ...PORTAL,
+  ...CONSOLE,
+];
 
 const byKey = new Map(RESOURCES.map((row) => [row.key, row]));
 

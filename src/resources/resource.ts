@@ -37,7 +37,7 @@ export interface EventRule<Row> {
   /** `timer` events are emitted by a schedule; declaring them here puts them into the catalog. */
   on: 'create' | 'update' | 'delete' | 'timer';
   text: string;
-  /** Updates only: emitted when this holds; always, when it is left out. */
+  /** Emitted when this holds; always, when it is left out. Without a change both are the record as it is. */
   when?: (before: Row, after: Row) => boolean;
   facts?: (before: Row, after: Row) => Record<string, unknown>;
 }
@@ -57,6 +57,8 @@ export interface Declaration<Declared extends Fields> {
   key?: string;
   /** One and many, in words; operation ids, schema names and event types are made of them. */
   nouns: readonly [string, string];
+  /** The noun of its event types and payloads, where another product's resource has the same. */
+  eventNoun?: string;
   /** Of record ids. */
   prefix: string;
   category: (typeof EVENT_CATEGORIES)[number];
@@ -76,6 +78,8 @@ export interface Declaration<Declared extends Fields> {
   labelled?: readonly (keyof Declared & string)[];
   /** Event payload; all fields in snake_case unless declared. */
   payload?: (record: RecordOf<Declared>, labels: Labels) => Record<string, unknown>;
+  /** Added to the payload that is not declared: labels and names that agents ask for. */
+  also?: (record: RecordOf<Declared>, labels: Labels) => Record<string, unknown>;
   events: Readonly<Record<string, EventRule<RecordOf<Declared>>>>;
   /** Refuses the deletion of a record that others still name. */
   isKeptWhileReferenced?: boolean;
@@ -86,7 +90,7 @@ export interface Declaration<Declared extends Fields> {
 /** A row as the generic code sees it. */
 export interface Resource extends Omit<
   Declaration<Fields>,
-  'label' | 'lists' | 'labelled' | 'states' | 'computed' | 'clientId' | 'payload' | 'events'
+  'label' | 'lists' | 'labelled' | 'states' | 'computed' | 'clientId' | 'payload' | 'also' | 'events'
 > {
   key: string;
   eventProduct: Product;
@@ -116,22 +120,27 @@ function collectionOf({ products, path }: Pick<Resource, 'products' | 'path'>): 
   return products.length > 1 ? name : `${products[0]}_${name}`;
 }
 
-function defaultPayload(row: Pick<Resource, 'singular' | 'fields' | 'clientId'>) {
-  return (record: AnyRecord): Record<string, unknown> => ({
+type Payload = (record: AnyRecord, labels: Labels) => Record<string, unknown>;
+
+function defaultPayload(row: Pick<Resource, 'singular' | 'fields' | 'clientId'>, also: Payload): Payload {
+  return (record, labels) => ({
     [`${row.singular}_id`]: record.id,
     client_id: row.clientId(record),
     ...Object.fromEntries(Object.keys(row.fields).map((name) => [snakeCase(name), record[name]])),
+    ...also(record, labels),
     created_at: record.createdAt,
     updated_at: record.updatedAt,
   });
 }
 
+const none = (): Record<string, unknown> => ({});
+
 /** Declares a row. Its functions see the record's exact type; generic code sees any record. */
 export function resource<const Declared extends Fields>(declared: Declaration<Declared>): Resource {
   // The one place where a row's own record type is given up: each function only ever gets records of its own row.
-  const row = declared as unknown as Declaration<Record<string, Field>> & Partial<Resource>;
+  const { also, ...row } = declared as unknown as Declaration<Record<string, Field>> & Partial<Resource>;
   const names = {
-    singular: snakeCase(row.nouns[0]),
+    singular: snakeCase(row.eventNoun ?? row.nouns[0]),
     typeName: pascalCase(row.nouns[0]),
     typeNames: pascalCase(row.nouns[1]),
   };
@@ -145,9 +154,9 @@ export function resource<const Declared extends Fields>(declared: Declaration<De
     lists: row.lists ?? [],
     labelled: row.labelled ?? [],
     states: row.states ?? null,
-    computed: row.computed ?? (() => ({})),
+    computed: row.computed ?? none,
     clientId,
-    payload: row.payload ?? defaultPayload({ singular: names.singular, fields: row.fields, clientId }),
+    payload: row.payload ?? defaultPayload({ singular: names.singular, fields: row.fields, clientId }, also ?? none),
     events: row.events,
     isKeptWhileReferenced: row.isKeptWhileReferenced ?? false,
   };

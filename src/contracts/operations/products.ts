@@ -118,7 +118,8 @@ const writes = ({ row, base, path, access, id, one }: Place): Record<'create' | 
   },
 });
 
-function routesOf(row: Resource, product: Product): ProductRoute[] {
+/** The routes of one row under one of its products. */
+export function routesOf(row: Resource, product: Product): ProductRoute[] {
   const place = placeOf(row, product);
   const { list, get, batchGet } = reads(place);
   const { create, update, delete: remove } = writes(place);

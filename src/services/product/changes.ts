@@ -56,8 +56,23 @@ const isSame = (one: unknown, other: unknown): boolean =>
 export const isUnchanged = (row: Resource, before: AnyRecord, after: AnyRecord): boolean =>
   [...Object.keys(row.fields), 'externalRefs'].every((name) => isSame(before[name], after[name]));
 
-/** Refuses a move that the row's state machine does not know. */
-export function checkTransition({ states, nouns }: Resource, before: AnyRecord, after: AnyRecord, now: Date): void {
+/** Refuses another value for a field that is said once. */
+function checkFixed({ fields, nouns }: Resource, before: AnyRecord, after: AnyRecord): void {
+  const changed = Object.entries(fields).filter(
+    ([name, { traits }]) => traits.isFixed && !isSame(before[name], after[name]),
+  );
+  if (changed.length === 0) return;
+  const names = changed.map(([name]) => name);
+  throw problem('conflict', {
+    message: `The ${names.join(', ')} of this ${nouns[0]} cannot be changed after it was created.`,
+    facts: { fields: names },
+  });
+}
+
+/** Refuses a move that the row's state machine does not know, and another value for what is said once. */
+export function checkTransition(row: Resource, before: AnyRecord, after: AnyRecord, now: Date): void {
+  checkFixed(row, before, after);
+  const { states, nouns } = row;
   if (!states) return;
   const from = String(before[states.field]);
   const to = String(after[states.field]);

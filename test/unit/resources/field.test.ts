@@ -8,9 +8,10 @@ const takes = (declared: Field, value: unknown): boolean =>
 
 test('a word makes a new field and leaves the one it was said to alone', () => {
   const plain = field.string();
-  const told = plain.required().filterable().sortable().serverSet();
-  expect(plain.traits).toMatchObject({ isRequired: false, isFilterable: false, isSortable: false, isServerSet: false });
-  expect(told.traits).toMatchObject({ isRequired: true, isFilterable: true, isSortable: true, isServerSet: true });
+  const told = plain.required().filterable().sortable().serverSet().fixed();
+  const names = ['isRequired', 'isFilterable', 'isSortable', 'isServerSet', 'isFixed'] as const;
+  expect(names.map((name) => plain.traits[name])).toEqual(names.map(() => false));
+  expect(names.map((name) => told.traits[name])).toEqual(names.map(() => true));
 });
 
 test('only a field without a requirement, a default and a counter can be null', () => {
@@ -33,6 +34,7 @@ test('a required text is not empty', () => {
 test.each<[string, Field, unknown[], unknown[]]>([
   ['choice', field.choice(['a', 'b']), ['a'], ['c', '', null, 1]],
   ['choices', field.choices(['a', 'b']), [[], ['a', 'b']], [['a', 'a'], ['c'], 'a']],
+  ['product', field.product(), ['psa', 'console'], ['agents', 'PSA']],
   ['integer', field.integer(0, 3), [0, 3], [-1, 4, 1.5, '1']],
   ['money', field.money(), [0, -100], [0.5, 1e16]],
   ['boolean', field.boolean(), [true], ['true', 0]],

@@ -3,15 +3,14 @@ import { bodyValidator } from '../../../src/http/validate';
 import { productRoutes } from '../../../src/contracts/operations/products';
 import { filterParameters, sortFields } from '../../../src/resources/filters';
 import { RESOURCES, resourceOf } from '../../../src/resources/registry';
-import type { Resource } from '../../../src/resources/resource';
 import { schemasOf } from '../../../src/resources/schemas';
 
 const each = RESOURCES.map((row) => [row.key, row] as const);
 const unique = (values: readonly string[]) => expect(values.toSorted()).toEqual([...new Set(values)].toSorted());
 
 test('keys, prefixes, collections and type names are given once', () => {
-  for (const name of ['key', 'prefix', 'collection', 'typeName', 'singular'] as const)
-    unique(RESOURCES.map((row) => row[name]));
+  for (const name of ['key', 'prefix', 'collection', 'typeName'] as const) unique(RESOURCES.map((row) => row[name]));
+  unique(RESOURCES.map(({ eventProduct, singular }) => `${eventProduct}:${singular}`));
 });
 
 test('operation ids are unique and follow from the nouns', () => {
@@ -60,6 +59,14 @@ describe.each(each)('%s', (_key, row) => {
     }
   });
 
+  test('the example of a change keeps what is said once, and every reference of an example has the right kind', () => {
+    for (const name of Object.keys(row.examples.update)) expect(row.fields[name]?.traits.isFixed).toBe(false);
+    for (const [name, value] of Object.entries(row.examples.create)) {
+      const target = row.fields[name]?.traits.target;
+      if (target) expect(value).toMatch(new RegExp(`^${resourceOf(target).prefix}_`));
+    }
+  });
+
   test('its schemas are usable and closed where clients write', () => {
     const { create, patch, record } = schemasOf(row);
     for (const schema of [create, patch, record]) expect(bodyValidator(schema)).toBeInstanceOf(Function);
@@ -99,6 +106,8 @@ test('a reference to a resource that is not registered is a programming error', 
 });
 
 test('shared resources have one collection, all others one of their own', () => {
-  const collections = (rows: readonly Resource[]) => rows.map(({ collection }) => collection);
-  expect(collections(RESOURCES)).toEqual(['psa_tickets', 'psa_boards', 'psa_service_catalog', 'companies', 'contacts']);
+  const shared = RESOURCES.filter(({ products }) => products.length > 1).map(({ collection }) => collection);
+  expect(shared).toEqual(['companies', 'contacts']);
+  for (const { products, collection } of RESOURCES)
+    if (products.length === 1) expect(collection).toMatch(new RegExp(`^${products[0]}_[a-z_]+$`));
 });

@@ -1,0 +1,60 @@
+/** Portal: who of the MSP's clients may sign in, and what they see. */
+import { field } from './field';
+import { resource } from './resource';
+import { enters, exampleId, is } from './rules';
+
+/** People at companies who may use the portal. */
+export const clientUsers = resource({
+  products: ['portal'],
+  path: 'client-users',
+  nouns: ['client user', 'client users'],
+  prefix: 'pcu',
+  category: 'onboarding',
+  fields: {
+    email: field.email().required().filterable().sortable(),
+    firstName: field.string(),
+    lastName: field.string().sortable(),
+    companyId: field.ref('companies').required().filterable(),
+    contactId: field.ref('contacts').filterable(),
+    role: field.choice(['viewer', 'requester', 'approver', 'admin']).default('requester').filterable(),
+    status: field.choice(['invited', 'active', 'suspended']).default('invited').filterable().sortable(),
+  },
+  label: 'email',
+  lists: ['email', 'contactId', 'companyId'],
+  events: {
+    invited: { on: 'create', text: 'A person was invited to the portal.', when: is('status', 'invited') },
+    activated: { on: 'update', text: 'A person may use the portal.', when: enters('status', 'active') },
+    suspended: { on: 'update', text: 'A person may no longer use the portal.', when: enters('status', 'suspended') },
+    deleted: { on: 'delete', text: 'A person was removed from the portal.' },
+  },
+  examples: {
+    create: { email: 'ana@northwind.example', firstName: 'Ana', lastName: 'Reyes', companyId: exampleId('cmp') },
+    update: { status: 'active' },
+  },
+});
+
+/** How the portal looks and what it offers. */
+export const portalSettings = resource({
+  products: ['portal'],
+  path: 'portal-settings',
+  nouns: ['set of portal settings', 'sets of portal settings'],
+  eventNoun: 'portal settings',
+  prefix: 'pst',
+  category: 'client_success',
+  fields: {
+    brandName: field.string().required(),
+    supportEmail: field.email(),
+    primaryColor: field.color(),
+    logoUrl: field.uri(),
+    allowTicketCreation: field.boolean().default(true),
+    allowInvoicePayment: field.boolean().default(false),
+    ssoRequired: field.boolean().default(false),
+    announcement: field.text(),
+  },
+  label: 'brandName',
+  events: { updated: { on: 'update', text: 'The settings of the portal changed.' } },
+  examples: {
+    create: { brandName: 'Signal Services', supportEmail: 'help@signal.example', primaryColor: '#1a73e8' },
+    update: { announcement: 'The service desk is closed on Thursday.' },
+  },
+});

@@ -1,0 +1,45 @@
+/** What rows say again and again: how a field moved, where a state may lead, and identifiers for examples. */
+import type { States } from './resource';
+
+const ULID = '01KAJ5Q3Z8M4T7V9X2B6C1D0EF';
+
+/** An identifier as examples show it. */
+export const exampleId = (prefix: string): string => `${prefix}_${ULID}`;
+
+type Having<Name extends string> = Readonly<Record<Name, unknown>>;
+type Holds<Name extends string> = (before: Having<Name>, after: Having<Name>) => boolean;
+
+/** The field has this value now, whatever it had before; also for events of a create. */
+export const is =
+  <Name extends string>(name: Name, value: unknown): Holds<Name> =>
+  (_before, after) =>
+    after[name] === value;
+
+/** The field took this value with the change. */
+export const enters =
+  <Name extends string>(name: Name, value: unknown): Holds<Name> =>
+  (before, after) =>
+    before[name] !== value && after[name] === value;
+
+/** The field had this value and has another now. */
+export const leaves =
+  <Name extends string>(name: Name, value: unknown): Holds<Name> =>
+  (before, after) =>
+    before[name] === value && after[name] !== value;
+
+/** The field has another value than before; lists are compared by what they hold. */
+export const changes =
+  <Name extends string>(name: Name): Holds<Name> =>
+  (before, after) =>
+    JSON.stringify(before[name]) !== JSON.stringify(after[name]);
+
+/** What an event about one field adds: `from` and `to`. */
+export const fromTo =
+  <Name extends string>(name: Name) =>
+  (before: Having<Name>, after: Having<Name>): Record<string, unknown> => ({ from: before[name], to: after[name] });
+
+/** A state machine whose moves depend on the state alone. */
+export const moves = <Row>(field: string, from: Readonly<Record<string, readonly string[]>>): States<Row> => ({
+  field,
+  from: Object.fromEntries(Object.entries(from).map(([state, to]) => [state, () => to])),
+});
