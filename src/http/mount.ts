@@ -237,6 +237,8 @@ function routeOf(operation: Operation, handler: Handler<Operation, Context> | un
   };
 }
 
+const parametersIn = (path: string): number => path.split('/:').length;
+
 /** Builds the router of one service. Paths that exist answer 405 with `Allow` to other methods, all others 404. */
 export function serviceRouter(
   service: ServiceName,
@@ -244,16 +246,20 @@ export function serviceRouter(
   parts: { guard: Guard; context: Context },
 ): Router {
   const router = Router({ caseSensitive: true, strict: false });
-  const allowed = new Map<string, Set<string>>();
+  const paths = new Map<string, Map<string, RequestHandler>>();
   for (const { operations, handlers } of bounds) {
     for (const operation of operations.filter((candidate) => candidate.service === service)) {
+      const methods = paths.get(operation.path) ?? new Map<string, RequestHandler>();
       const route = serve(routeOf(operation, handlers[operation.id]), parts.guard, parts.context);
-      router[operation.method.toLowerCase() as 'get'](operation.path, route);
-      const methods = allowed.get(operation.path) ?? new Set<string>();
-      allowed.set(operation.path, methods.add(operation.method));
+      paths.set(operation.path, methods.set(operation.method, route));
     }
   }
-  for (const [path, methods] of allowed) router.all(path, otherMethod(service, [...methods], parts.context));
+  // Spelled-out paths first: `/tickets/batch` is no ticket by the id "batch", whatever the method.
+  const bySpelling = [...paths].toSorted(([one], [other]) => parametersIn(one) - parametersIn(other));
+  for (const [path, methods] of bySpelling) {
+    for (const [method, route] of methods) router[method.toLowerCase() as 'get'](path, route);
+    router.all(path, otherMethod(service, [...methods.keys()], parts.context));
+  }
   router.use((_request: Request, response: Response) =>
     refuse(
       problem('not_found', { message: 'No such path on this API.' }),

@@ -1,0 +1,25 @@
+/** Which methods a path takes: spelled-out paths beside paths with an id. */
+import { joinStack, type Harness } from '../../support/harness';
+
+let harness: Harness;
+beforeAll(() => {
+  harness = joinStack();
+});
+afterAll(() => harness.close());
+
+test.each([
+  ['/psa/api/tickets', 'GET, POST, HEAD'],
+  ['/psa/api/tickets/batch', 'POST'],
+  ['/psa/api/tickets/tkt_01KAJ5Q3Z8M4T7V9X2B6C1D0EF', 'GET, PATCH, DELETE, HEAD'],
+  ['/agents/api/agents', 'GET, POST, HEAD'],
+  ['/agents/api/events/ingest', 'POST'],
+])('OPTIONS %s answers Allow: %s, and other methods are 405', async (path, allow) => {
+  const org = await harness.newOrg();
+  const options = await org.call('OPTIONS', path);
+  expect([options.status, options.headers.get('allow')]).toEqual([204, allow]);
+  const others = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) => !allow.split(', ').includes(method));
+  for (const method of others) {
+    const answer = await org.call(method, path, method === 'GET' ? undefined : {});
+    expect([method, answer.status, answer.headers.get('allow')]).toEqual([method, 405, allow]);
+  }
+});
