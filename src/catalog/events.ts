@@ -8,8 +8,22 @@ import { SECURITY_EVENTS } from './events-security';
 
 const written: EventCatalogEntry[] = [...DESK_EVENTS, ...OPERATIONS_EVENTS, ...SECURITY_EVENTS, ...BUSINESS_EVENTS];
 
-// What the product APIs emit is known from their resources; an entry written by hand says it better and wins.
-const byId = new Map([...resourceEvents, ...written].map((entry) => [entry.id, entry]));
+/**
+ * An entry written by hand says it better, and knows what systems outside add to the event; what the product's own
+ * record carries is offered beside it, so that every field of an event that was emitted can be filtered by.
+ */
+function joined(ours: EventCatalogEntry | undefined, byHand: EventCatalogEntry): EventCatalogEntry {
+  if (!ours) return byHand;
+  const named = new Set(byHand.filterable_fields.map(({ path }) => path));
+  return {
+    ...byHand,
+    filterable_fields: [...byHand.filterable_fields, ...ours.filterable_fields.filter(({ path }) => !named.has(path))],
+    sample_payload: { ...ours.sample_payload, ...byHand.sample_payload },
+  };
+}
+
+const byId = new Map(resourceEvents.map((entry) => [entry.id, entry]));
+for (const entry of written) byId.set(entry.id, joined(byId.get(entry.id), entry));
 const all: EventCatalogEntry[] = [...byId.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
 
 /** Every known event, and the one of a product and type. */

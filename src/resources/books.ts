@@ -3,6 +3,12 @@ import { field } from './field';
 import { resource } from './resource';
 import { enters, exampleId, moves } from './rules';
 
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+/** Whole days after the due date. */
+const daysLate = (dueDate: string, at: string): number =>
+  Math.max(0, Math.floor((Date.parse(at) - Date.parse(dueDate)) / DAY_MS));
+
 /** Invoices. What was paid or voided stays so; an invoice that is not paid can be voided at any time. */
 export const invoices = resource({
   products: ['books'],
@@ -40,7 +46,12 @@ export const invoices = resource({
     created: { on: 'create', text: 'An invoice was written.' },
     sent: { on: 'update', text: 'An invoice was sent.', when: enters('status', 'sent') },
     paid: { on: 'update', text: 'An invoice was paid in full.', when: enters('status', 'paid') },
-    overdue: { on: 'update', text: 'An invoice was marked as overdue.', when: enters('status', 'overdue') },
+    overdue: {
+      on: 'update',
+      text: 'An invoice was marked as overdue.',
+      when: enters('status', 'overdue'),
+      facts: (_before, after) => ({ days_overdue: daysLate(after.dueDate, after.updatedAt) }),
+    },
     voided: { on: 'update', text: 'An invoice was voided.', when: enters('status', 'void') },
     deleted: { on: 'delete', text: 'An invoice was deleted.' },
   },

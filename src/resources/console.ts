@@ -1,9 +1,12 @@
-/** Console: tenants, people, roles, and what is kept alike between products. */
+/**
+ * Console: records of tenants, people and roles, and what is kept alike between products. They describe: who may sign
+ * in and how much a tenant may use is decided by the platform's own accounts, which no product API writes.
+ */
 import { field } from './field';
 import { resource } from './resource';
 import { changes, enters, exampleId, is } from './rules';
 
-/** Tenants below the caller's own. What a tenant may use is set by the platform's operator, never by the tenant. */
+/** Tenants. What one may use is set by the platform's operator, never by a client. */
 export const tenants = resource({
   products: ['console'],
   path: 'tenants',
@@ -51,8 +54,8 @@ export const users = resource({
   lists: ['email'],
   events: {
     invited: { on: 'create', text: 'A person was invited.', when: is('status', 'invited') },
-    activated: { on: 'update', text: 'A person began to use the console.', when: enters('status', 'active') },
-    disabled: { on: 'update', text: 'A person may no longer sign in.', when: enters('status', 'disabled') },
+    activated: { on: 'update', text: 'A person was activated.', when: enters('status', 'active') },
+    disabled: { on: 'update', text: 'A person was disabled.', when: enters('status', 'disabled') },
     role_changed: { on: 'update', text: 'The roles of a person changed.', when: changes('roleIds') },
     deleted: { on: 'delete', text: 'A person was deleted.' },
   },
@@ -62,7 +65,7 @@ export const users = resource({
   },
 });
 
-/** Roles: what people may do. */
+/** Roles: sets of permissions by name. */
 export const roles = resource({
   products: ['console'],
   path: 'roles',

@@ -64,7 +64,10 @@ export const detections = resource({
   label: 'threatName',
   lists: ['sha256', 'endpointId', 'status'],
   labelled: ['endpointId'],
-  also: (_detection, labels) => ({ hostname: labels['endpointId'] ?? null }),
+  also: ({ status }, labels) => ({
+    hostname: labels['endpointId'] ?? null,
+    action_taken: status === 'contained' || status === 'remediated' ? 'quarantined' : 'none',
+  }),
   events: {
     created: { on: 'create', text: 'Endpoint protection found something.' },
     contained: { on: 'update', text: 'A threat was contained.', when: enters('status', 'contained') },

@@ -1,9 +1,9 @@
-/** Portal: who of the MSP's clients may sign in, and what they see. */
+/** Portal: who of the MSP's clients is invited, and what they see. */
 import { field } from './field';
 import { resource } from './resource';
 import { enters, exampleId, is } from './rules';
 
-/** People at companies who may use the portal. */
+/** People at companies who are invited to the portal. */
 export const clientUsers = resource({
   products: ['portal'],
   path: 'client-users',
@@ -23,8 +23,8 @@ export const clientUsers = resource({
   lists: ['email', 'contactId', 'companyId'],
   events: {
     invited: { on: 'create', text: 'A person was invited to the portal.', when: is('status', 'invited') },
-    activated: { on: 'update', text: 'A person may use the portal.', when: enters('status', 'active') },
-    suspended: { on: 'update', text: 'A person may no longer use the portal.', when: enters('status', 'suspended') },
+    activated: { on: 'update', text: 'A person was activated for the portal.', when: enters('status', 'active') },
+    suspended: { on: 'update', text: 'A person was suspended from the portal.', when: enters('status', 'suspended') },
     deleted: { on: 'delete', text: 'A person was removed from the portal.' },
   },
   examples: {

@@ -3,6 +3,12 @@ import { field } from './field';
 import { resource } from './resource';
 import { enters, exampleId } from './rules';
 
+const HOUR_MS = 60 * 60 * 1_000;
+
+/** Hours with one decimal between two moments; null when the first is not known. */
+const hoursBetween = (from: string | null, to: string): number | null =>
+  from === null ? null : Math.max(0, Math.round(((Date.parse(to) - Date.parse(from)) / HOUR_MS) * 10) / 10);
+
 /** Devices. Their status is what the monitoring agent last said. */
 export const devices = resource({
   products: ['rmm'],
@@ -33,11 +39,17 @@ export const devices = resource({
   },
   label: 'hostname',
   lists: ['hostname', 'serialNumber', 'contactId', 'companyId', 'status'],
+  also: (device) => ({ device_class: device.deviceType }),
   events: {
     created: { on: 'create', text: 'A device was added.' },
     updated: { on: 'update', text: 'A device changed.' },
     online: { on: 'update', text: 'A device answers again.', when: enters('status', 'online') },
-    offline: { on: 'update', text: 'A device was reported offline.', when: enters('status', 'offline') },
+    offline: {
+      on: 'update',
+      text: 'A device was reported offline.',
+      when: enters('status', 'offline'),
+      facts: (_before, after) => ({ hours_offline: hoursBetween(after.lastSeenAt, after.updatedAt) }),
+    },
     decommissioned: {
       on: 'update',
       text: 'A device was taken out of service.',

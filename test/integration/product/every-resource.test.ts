@@ -241,3 +241,16 @@ test.each(ends)('$title go only where they may', async ({ row, state }) => {
   }
   if (allowed[0]) expect((await patch(allowed[0])).status).toBe(200);
 });
+
+test('a critical detection pages the service desk by the agent that ships with the product', async () => {
+  const detection = await create(resourceOf('detections'));
+  const id = derivedId('evt', detection.id, 1, 'detection.created');
+  const entry = await waitFor(async () => {
+    const answer = await logged(id);
+    return answer.status === 200 && answer.body;
+  });
+  expect(entry).toMatchObject({ payload: { hostname: 'SRV-FILE-01', action_taken: 'none' } });
+  expect(entry['outcomes']).toContainEqual(
+    expect.objectContaining({ agent_name: 'Critical alert pager', outcome: 'started' }),
+  );
+});

@@ -1,4 +1,5 @@
 /** The catalog entries that follow from the registry. */
+import { eventCatalog } from '../../../src/catalog/events';
 import { resourceEvents } from '../../../src/resources/events';
 
 const entry = (id: string) => resourceEvents.find((candidate) => candidate.id === id);
@@ -39,6 +40,17 @@ test.each(resourceEvents.map((event) => [event.id, event] as const))(
       if (type === 'integer' && sample !== null)
         expect({ path, type: typeof sample }).toEqual({ path, type: 'number' });
     }
+  },
+);
+
+test.each(resourceEvents.map((event) => [event.id, event] as const))(
+  '%s: the catalog offers everything it carries, whoever described it',
+  (_id, { source_product: product, event_type: type, filterable_fields: carried, sample_payload: sample }) => {
+    const shown = eventCatalog.find(product, type);
+    expect(shown?.filterable_fields.map(({ path }) => path)).toEqual(
+      expect.arrayContaining(carried.map(({ path }) => path)),
+    );
+    expect(Object.keys(shown?.sample_payload ?? {})).toEqual(expect.arrayContaining(Object.keys(sample)));
   },
 );
 
