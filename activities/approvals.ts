@@ -6,6 +6,7 @@ import { approvalIdFor } from '../src/domain/ids';
 import { GATE_LIFETIME } from '../src/domain/plan';
 import { renderText } from '../src/domain/text';
 import * as approvals from '../src/store/approvals';
+import { auditDecision, denyGates } from '../src/store/audit-trail';
 import { writeExecution, type SlotWrite } from '../src/store/execution-writes';
 import { type ExecutionRecord } from '../src/store/executions';
 import type { Deps } from './deps';
@@ -66,7 +67,7 @@ export async function openApproval(deps: Deps, input: StepInput): Promise<GateOp
     deps.cache.put(written);
     return { ...opened, seq: written.seq, status: written.status, ended: false };
   }
-  await approvals.denyForEnd(deps.store, record._id, now);
+  await denyGates(deps, record._id, now);
   const ended = await readRunning(deps, { execution_id: record._id, seq: -1 });
   return { ...opened, seq: ended.seq, status: ended.status, ended: true };
 }
@@ -75,7 +76,7 @@ type Proposal = { decision: Decision; note?: string } | 'expired' | 'cancelled' 
 
 async function propose(deps: Deps, input: StepInput & { approval_id: string }, proposal: Proposal): Promise<void> {
   const now = deps.clock.now();
-  if (proposal === 'cancelled') await approvals.denyForEnd(deps.store, input.execution_id, now);
+  if (proposal === 'cancelled') await denyGates(deps, input.execution_id, now);
   else if (proposal === 'expired') await approvals.expire(deps.store, input.approval_id, now);
   else if (proposal !== null) {
     await approvals.decide(deps.store, {
@@ -140,6 +141,8 @@ export async function settleApproval(
   if (!approval) throw permanent('invalid_state', `Approval ${input.approval_id} has no record.`);
   if (approval.status === 'pending')
     return { outcome: 'pending', seq: input.seq, status: 'waiting_approval', ended: false, facts: {}, light: 0 };
+  // An entry that cannot be written is in the log; the execution must not wait for it.
+  await auditDecision(deps, approval).catch(() => undefined);
   const record = await recordGate(deps, input, approval);
   return { ...recorded(record, input, [input.slot]), outcome: approval.status };
 }

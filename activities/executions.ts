@@ -3,7 +3,7 @@ import type { BeginInput, FinishInput, StepInput, StepResult } from '../src/cont
 import type { ErrorInfo } from '../src/contracts/execution';
 import { monthOf } from '../src/domain/credits';
 import { release } from '../src/store/credits';
-import { denyForEnd } from '../src/store/approvals';
+import { denyGates } from '../src/store/audit-trail';
 import { endExecution, writeExecution } from '../src/store/execution-writes';
 import { hasEnded, type ExecutionRecord } from '../src/store/executions';
 import type { Deps } from './deps';
@@ -78,7 +78,7 @@ export async function finishExecution(
   if (input.pure.length > 0 || input.failed_slot !== null) {
     await writeExecution(deps.store, { id: input.execution_id, now, pure: input.pure, ...failed });
   }
-  await denyForEnd(deps.store, input.execution_id, now);
+  await denyGates(deps, input.execution_id, now);
   const written = await endExecution(deps.store, {
     id: input.execution_id,
     orgId: input.org_id,

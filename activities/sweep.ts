@@ -3,7 +3,8 @@ import { heartbeat } from '@temporalio/activity';
 import { cancelWorkflow, signalDecision, terminateWorkflow, workflowStatus } from '../src/engine/executions';
 import { startStored } from '../src/events/publish';
 import { deletedAgents, freeSlot, leakedSlots } from '../src/store/agents';
-import { denyForEnd, markConsumed, unconsumedDecisions } from '../src/store/approvals';
+import { markConsumed, unconsumedDecisions } from '../src/store/approvals';
+import { denyGates } from '../src/store/audit-trail';
 import { dropTombstone, release, staleReservations } from '../src/store/credits';
 import { endExecution } from '../src/store/execution-writes';
 import {
@@ -54,7 +55,7 @@ async function repairQuiet(deps: Deps, record: ExecutionRecord): Promise<string>
     await touchExecution(deps.store, record._id, now);
     return 'healthy';
   }
-  await denyForEnd(deps.store, record._id, now);
+  await denyGates(deps, record._id, now);
   const error =
     end.status === 'failed'
       ? { code: end.reason, message: `The workflow closed as ${status} before the execution ended.` }

@@ -44,6 +44,7 @@ export const PERMISSIONS = [
   'products:write',
   'products:delete',
   'keys:manage',
+  'audit:read',
   'session:own',
 ] as const;
 export type Permission = (typeof PERMISSIONS)[number];

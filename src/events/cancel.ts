@@ -2,7 +2,7 @@
 import type { Context } from '../context';
 import type { StatusReason } from '../contracts/execution';
 import { cancelWorkflow } from '../engine/executions';
-import { denyForEnd } from '../store/approvals';
+import { denyGates } from '../store/audit-trail';
 import { endExecution } from '../store/execution-writes';
 import { type ExecutionRecord } from '../store/executions';
 
@@ -16,7 +16,7 @@ export async function cancelRecord(
   reason: StatusReason,
 ): Promise<ExecutionRecord | null> {
   const now = context.clock.now();
-  await denyForEnd(context.store, record._id, now);
+  await denyGates(context, record._id, now);
   const ended = await endExecution(context.store, {
     id: record._id,
     orgId: record.org_id,
@@ -26,7 +26,7 @@ export async function cancelRecord(
     now,
   });
   // A gate that opened between the two writes belongs to an execution that is over.
-  if (ended) await denyForEnd(context.store, record._id, now);
+  if (ended) await denyGates(context, record._id, now);
   return ended;
 }
 

@@ -1,12 +1,14 @@
-/** The console's own routes: signing in, API keys and the live state of the limits. */
+/** The console's own routes: signing in, API keys, the audit trail and the live state of the limits. */
+import { AUDIT_ACTIONS, AuditEntry, AuditVerification } from '../audit';
 import { ApiKey, CreateApiKey, IssuedApiKey, KeyKinds, KEY_STATUSES, RotateApiKey, UpdateApiKey } from '../key';
 import { operation } from '../operation';
 import { ItemsPage, Limit } from '../page';
 import { MAIL_SCOPES, PRODUCT_SCOPES, type Access } from '../principal';
-import { Closed, Enum, Id, Type } from '../schema';
+import { Closed, Enum, Id, Timestamp, Type } from '../schema';
 import { RateLimitState, Session, SignIn } from '../session';
 
 const manageKeys: Access = { kind: 'session', permission: 'keys:manage' };
+const readAudit: Access = { kind: 'session', permission: 'audit:read' };
 const ownSession: Access = { kind: 'session', permission: 'session:own' };
 const byId = Closed({ id: Id() });
 
@@ -84,6 +86,33 @@ const keys = {
   }),
 };
 
+const audit = {
+  listAuditLog: operation({
+    id: 'listAuditLog', service: 'console', method: 'GET', path: '/api/audit-log', tag: 'Audit',
+    summary: 'List who did what in the org, newest first; owners and admins only',
+    description: 'Each entry carries the hash of the one before it. Filters are exact; `from` and `to` are inclusive.',
+    access: readAudit,
+    query: Closed({
+      action: Type.Optional(Enum(AUDIT_ACTIONS)),
+      actor: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'Id of who did it' })),
+      target: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'Id of what it was done to' })),
+      from: Type.Optional(Timestamp()),
+      to: Type.Optional(Timestamp()),
+      limit: Limit,
+      continuationToken: Type.Optional(Type.String({ maxLength: 1_000 })),
+    }),
+    responses: { 200: ItemsPage(AuditEntry) }, errors: ['invalid_cursor'],
+  }),
+  verifyAuditLog: operation({
+    id: 'verifyAuditLog', service: 'console', method: 'GET', path: '/api/audit-log/verification', tag: 'Audit',
+    summary: 'Check that the audit trail is whole, or name the first entry that is wrong',
+    description: 'Walks 100,000 entries at most; a longer trail is continued with `fromSequence`.',
+    access: readAudit,
+    query: Closed({ fromSequence: Type.Optional(Type.Integer({ minimum: 1 })) }),
+    responses: { 200: AuditVerification }, errors: ['not_found'],
+  }),
+};
+
 const limits = {
   getRateLimit: operation({
     id: 'getRateLimit', service: 'console', method: 'GET', path: '/api/rate-limit', tag: 'Limits',
@@ -94,4 +123,4 @@ const limits = {
 };
 
 /** Every route of the console service that is not a product resource. */
-export const consoleOperations = { ...session, ...keys, ...limits };
+export const consoleOperations = { ...session, ...keys, ...audit, ...limits };

@@ -8,6 +8,7 @@ import { problem } from '../../contracts/problem';
 import { presentApproval } from '../../domain/present';
 import { signalDecision } from '../../engine/executions';
 import * as store from '../../store/approvals';
+import { auditDecision } from '../../store/audit-trail';
 import { findExecution, hasEnded } from '../../store/executions';
 import { boundTo, openCursor } from './executions';
 
@@ -77,7 +78,8 @@ export const approvalHandlers: Pick<Handlers<AgentOperations, Context>, Names> =
     };
   },
 
-  async decideApproval({ context, principal, params, body }) {
+  async decideApproval(call) {
+    const { context, principal, params, body } = call;
     const found = (await store.findApproval(context.store, principal.orgId, params.id)) ?? notFound();
     const execution = await findExecution(context.store, principal.orgId, found.execution_id);
     if (found.status === 'pending' && (!execution || hasEnded(execution.status))) throw problem('approval_closed');
@@ -90,9 +92,10 @@ export const approvalHandlers: Pick<Handlers<AgentOperations, Context>, Names> =
       note: body.note ?? null,
       now: context.clock.now(),
     });
-    if (decided) wake(context, decided, body.decision);
     const current = decided ?? (await store.findApproval(context.store, principal.orgId, params.id)) ?? notFound();
     if (!decided && !isRepeat(current, principal, body.decision)) refuse(current);
+    await auditDecision(context, current, call);
+    if (decided) wake(context, decided, body.decision);
     return { status: 200, body: presentApproval(current) };
   },
 };

@@ -4,6 +4,7 @@ import type { Handlers } from '../../contracts/operation';
 import type { AgentOperations } from '../../contracts/operations/agents';
 import { agentHandlers } from './agents';
 import { approvalHandlers } from './approvals';
+import { auditedHandlers } from './audited';
 import { catalogHandlers } from './catalog';
 import { creditHandlers } from './credits';
 import { eventHandlers } from './events';
@@ -16,4 +17,6 @@ export const agentServiceHandlers = {
   ...catalogHandlers,
   ...eventHandlers,
   ...creditHandlers,
+  // Last, because they stand in for handlers of the same names.
+  ...auditedHandlers,
 } satisfies Handlers<AgentOperations, Context>;

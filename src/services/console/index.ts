@@ -2,6 +2,8 @@
 import type { Context } from '../../context';
 import type { Handlers } from '../../contracts/operation';
 import type { consoleOperations } from '../../contracts/operations/console';
+import { auditHandlers } from './audit';
+import { auditedKeys } from './audited-keys';
 import { keyHandlers } from './keys';
 import { limitHandlers } from './limits';
 import { sessionHandlers } from './session';
@@ -10,5 +12,7 @@ import { sessionHandlers } from './session';
 export const consoleHandlers = {
   ...sessionHandlers,
   ...keyHandlers,
+  ...auditedKeys,
+  ...auditHandlers,
   ...limitHandlers,
 } satisfies Handlers<typeof consoleOperations, Context>;

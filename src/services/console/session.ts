@@ -8,6 +8,7 @@ import type { Session } from '../../contracts/session';
 import { newId } from '../../domain/ids';
 import { verifyPassword } from '../../domain/password';
 import { permissionsOf } from '../../domain/permissions';
+import { audit, auditSignIn, type Asked } from '../../store/audit-trail';
 import type { Store } from '../../store/collection';
 import { findSession, insertSession, revokeSession, type SessionRecord } from '../../store/sessions';
 import { readTenant, type TenantRecord } from '../../store/tenants';
@@ -62,15 +63,22 @@ function refuseGuessing(seconds: number): void {
   });
 }
 
-/** The user and their tenant when the password is right. Unknown addresses cost the same time as known ones. */
+/** Whom the address names, and their tenant when the password is right. Unknown addresses cost as much time. */
 async function authenticate(
   context: Context,
   credentials: { email: string; password: string },
-): Promise<Pick<Facts, 'user' | 'tenant'> | null> {
+): Promise<{ user: UserRecord | null; tenant: TenantRecord | null }> {
   const user = await findUserByEmail(context.store, credentials.email);
   const isRight = await verifyPassword(credentials.password, user?.passwordHash ?? null);
   const tenant = isRight && user && !user.disabledAt ? await readTenant(context.store, user.orgId) : null;
-  return user && tenant ? { user, tenant } : null;
+  return { user, tenant };
+}
+
+/** Not waited for: the time an answer takes must not tell whether the address belongs to somebody. */
+function noteFailure(call: Asked, user: UserRecord): void {
+  const reason = user.disabledAt ? 'disabled' : 'password';
+  // What could not be written is in the log.
+  auditSignIn(call, user, { reason }).catch(() => undefined);
 }
 
 async function openSession(context: Context, user: UserRecord): Promise<SessionRecord> {
@@ -100,7 +108,8 @@ async function ownFacts(context: Context, principal: Principal): Promise<Facts> 
 
 /** Handlers of `/console/api/session`. */
 export const sessionHandlers: SessionHandlers = {
-  async signIn({ body, context, principal }) {
+  async signIn(call) {
+    const { body, context, principal } = call;
     if (context.config.mode !== 'development') {
       throw problem('not_found', { message: 'Signing in by password exists in development mode only; use SSO.' });
     }
@@ -109,22 +118,24 @@ export const sessionHandlers: SessionHandlers = {
     const attempt = `${principal.id} ${normalEmail(body.email)}`;
     const now = context.clock.now();
     refuseGuessing(throttle.waitSeconds(attempt, now));
-    const found = await authenticate(context, body);
-    if (!found) {
+    const { user, tenant } = await authenticate(context, body);
+    if (!user || !tenant) {
       throttle.failed(attempt, now);
+      if (user) noteFailure(call, user);
       throw problem('unauthorized', { message: 'E-mail or password is wrong.' });
     }
     throttle.succeeded(attempt);
-    const session = await openSession(context, found.user);
+    const session = await openSession(context, user);
+    await auditSignIn(call, user, { sessionId: session._id });
     const owner = {
-      userId: found.user._id,
-      orgId: found.user.orgId,
+      userId: user._id,
+      orgId: user.orgId,
       sessionId: session._id,
       endsAt: session.expiresAt,
     };
     return {
       status: 200,
-      body: present(context, { ...found, session }),
+      body: present(context, { user, tenant, session }),
       headers: { 'Set-Cookie': await sessionTokens(context.config).cookieFor(owner, now) },
     };
   },
@@ -133,9 +144,15 @@ export const sessionHandlers: SessionHandlers = {
     return { status: 200, body: present(context, await ownFacts(context, principal)) };
   },
 
-  async signOut({ context, principal }) {
+  async signOut(call) {
+    const { context, principal } = call;
     const { session } = await ownFacts(context, principal);
     await revokeSession(context.store, session.orgId, session._id, context.clock.now());
+    await audit(call, {
+      action: 'session.signed_out',
+      target: { kind: 'session', id: session._id, name: null },
+      cause: [],
+    });
     return { status: 204, headers: { 'Set-Cookie': sessionTokens(context.config).endedCookie() } };
   },
 };
