@@ -1,5 +1,4 @@
 /** API keys of both kinds: created, edited, rotated and revoked by people in the console, never through a key. */
-import { isDeepStrictEqual } from 'node:util';
 import type { Context } from '../../context';
 import type { ApiKey, KeyStatus, UpdateApiKey } from '../../contracts/key';
 import type { Handlers } from '../../contracts/operation';
@@ -8,6 +7,7 @@ import { pageSize } from '../../contracts/page';
 import type { Principal, Tier } from '../../contracts/principal';
 import { problem } from '../../contracts/problem';
 import { hashKey, lastFour, maskedKey, mintKey } from '../../domain/api-key';
+import { changedFields } from '../../domain/audit';
 import { matchesTag, recordTag, stateTag, weakTag } from '../../domain/etag';
 import {
   changeKey,
@@ -228,7 +228,7 @@ export const keyHandlers: KeyHandlers = {
   async updateApiKey({ params, body, principal, context, headers, isRepeat }) {
     const held = await ownKey(context, principal, params.id);
     // An earlier run of this request has made the change already, so the version it was meant for is gone.
-    const isMade = isRepeat && isDeepStrictEqual({ ...held, ...requested(body) }, held);
+    const isMade = isRepeat && changedFields(held, { ...held, ...requested(body) }).length === 0;
     if (!isMade) requireMatch(headers, held);
     requireNotRevoked(held);
     if (body.scopes) requireGrantable(principal, { kind: held.kind, scopes: body.scopes });
