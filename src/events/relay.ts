@@ -1,4 +1,4 @@
-/** The relay: once a second it finishes what a crash or an outage left between the store and the engine. */
+/** The relay: it finishes what a crash or an outage left between the store and the engine, most of it once a second. */
 import { setTimeout } from 'node:timers/promises';
 import type { Context } from '../context';
 import { signalDecision } from '../engine/executions';
@@ -10,16 +10,18 @@ import { publishPending } from './outbox';
 import { resumeEvent, startStored } from './publish';
 
 const TICK_MS = 1_000;
+/** Every resource has its own outbox, so looking for what a crash left in one of them is done less often. */
+const OUTBOX_PASSES = 5;
 /** The request that wrote the work is given this long to hand it over itself. */
 const GRACE_MS = 2_000;
 const BATCH = 100;
 const DECISIONS: readonly string[] = ['approved', 'denied'];
 
 /** One pass; answers how much was handed over. */
-export async function relayOnce(context: Context): Promise<number> {
+export async function relayOnce(context: Context, looks: { outbox: boolean } = { outbox: true }): Promise<number> {
   const before = new Date(context.clock.now().getTime() - GRACE_MS);
   const [documents, opening, unstarted, decided] = await Promise.all([
-    pendingOutbox(context.store, BATCH),
+    looks.outbox ? pendingOutbox(context.store, BATCH) : [],
     unopenedEvents(context.store, before, BATCH),
     unstartedExecutions(context.store, before, BATCH),
     unconsumedDecisions(context.store, before, BATCH),
@@ -49,9 +51,11 @@ async function nudge(
 export function startRelay(context: Context): { stop(): Promise<void> } {
   const stopping = new AbortController();
   let failing = false;
+  let passes = 0;
   const pass = async (): Promise<void> => {
     try {
-      await relayOnce(context);
+      await relayOnce(context, { outbox: passes % OUTBOX_PASSES === 0 });
+      passes += 1;
       failing = false;
     } catch (error) {
       if (!failing) context.log.warn('relay pass failed', { error });

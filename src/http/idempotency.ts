@@ -15,7 +15,6 @@ import {
   takeOverRequest,
   type IdempotencyRecord,
 } from '../store/idempotency';
-import { answerFor, toProblem } from './problems';
 
 /** A larger answer is that of a read, which may as well be done again. */
 const BODY_CHARACTERS_MAX = 1_000_000;
@@ -36,7 +35,7 @@ export interface Run {
   /** Keeps the answer for repeats, before it is sent. */
   keep(answer: Answer): Promise<void>;
   /** Keeps a refusal that a repeat would get again, and frees the key after any other. */
-  refused(error: unknown, requestId: string): Promise<void>;
+  refused(answer: Answer): Promise<void>;
 }
 
 /** An answer that was given before. */
@@ -92,10 +91,7 @@ function runOf(context: Context, asked: Asked, record: IdempotencyRecord, isRepe
     newId: idsFrom(record.seed, record.created_at),
     isRepeat,
     keep,
-    refused(error, requestId) {
-      const answer = answerFor(toProblem(error), asked.operation.service, requestId);
-      return isKept(answer.status) ? keep(answer) : settle(forgetRequest(context.store, record));
-    },
+    refused: (answer) => (isKept(answer.status) ? keep(answer) : settle(forgetRequest(context.store, record))),
   };
 }
 

@@ -115,7 +115,7 @@ async function handled(route: Route, call: Call<Operation, Context>, run: Run): 
     await run.keep({ status: reply.status, headers: { ...reply.headers, ...tag }, body: reply.body });
     return reply;
   } catch (error) {
-    await run.refused(error, call.requestId);
+    await run.refused(answerFor(toProblem(error), route.operation.service, call.requestId));
     throw error;
   }
 }

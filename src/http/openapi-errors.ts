@@ -79,7 +79,7 @@ function codesOf(operation: Operation): ProblemCode[] {
   if (body) codes.push('invalid_json', 'payload_too_large', 'unsupported_media_type');
   if (invalidBody) codes.push(invalidBody);
   if (params && !errors.some((code) => code.endsWith('not_found'))) codes.push('not_found');
-  if (access.kind === 'public') return codes;
+  if (access.kind === 'public') return [...codes, 'rate_limited'];
   codes.push('unauthorized', 'forbidden', 'rate_limited');
   if (access.kind === 'product') codes.push('ambiguous_credentials');
   if (operation.method !== 'GET') codes.push('csrf_failed');

@@ -56,9 +56,9 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
     packages: ['jose', 'node:crypto'],
   },
 
-  // The part of http that stands before every handler: the only one that asks the store who is calling.
+  // The part of http that stands before every handler: the only one that asks the store, about callers and repeats.
   guard: {
-    at: /^src\/http\/(admission|authenticate|auth-[a-z]+|credentials|guard|session-cookie)\.ts/,
+    at: /^src\/http\/(admission|authenticate|auth-[a-z]+|credentials|guard|idempotency|session-cookie)\.ts/,
     uses: ['store', 'console', 'domain', 'contracts', 'base'],
     packages: ['ipaddr.js', 'node:crypto'],
   },

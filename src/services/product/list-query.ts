@@ -46,9 +46,10 @@ function readValue({ kind, value }: FilterParameter, text: string): Read {
 }
 
 function readList(parameter: FilterParameter, given: string, findings: Finding[]): ResourceFilter['values'] {
-  const texts = [...new Set(given.split(','))];
+  const named = given.split(',');
+  const texts = [...new Set(named)];
   const at = { path: parameter.name };
-  if (texts.length > VALUES_MAX) {
+  if (named.length > VALUES_MAX) {
     findings.push({ ...at, code: 'maxItems', message: `takes at most ${VALUES_MAX} values` });
     return [];
   }

@@ -1,4 +1,4 @@
-/** Which methods a path takes: spelled-out paths beside paths with an id. */
+/** What requests may look like: methods of spelled-out paths beside paths with an id, and lists of values. */
 import { joinStack, type Harness } from '../../support/harness';
 
 let harness: Harness;
@@ -22,4 +22,12 @@ test.each([
     const answer = await org.call(method, path, method === 'GET' ? undefined : {});
     expect([method, answer.status, answer.headers.get('allow')]).toEqual([method, 405, allow]);
   }
+});
+
+test('400: a filter takes at most a hundred values, repeated ones included', async () => {
+  const org = await harness.newOrg();
+  const list = (count: number) => org.call('GET', `/psa/api/tickets?status=${Array(count).fill('open').join(',')}`);
+  expect((await list(100)).status).toBe(200);
+  const answer = await list(101);
+  expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('at most 100 values')]);
 });
