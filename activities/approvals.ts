@@ -8,7 +8,7 @@ import { renderText } from '../src/domain/text';
 import * as approvals from '../src/store/approvals';
 import { auditDecision, denyGates } from '../src/store/audit-trail';
 import { writeExecution, type SlotWrite } from '../src/store/execution-writes';
-import { type ExecutionRecord } from '../src/store/executions';
+import type { ExecutionRecord } from '../src/store/executions';
 import type { Deps } from './deps';
 import { permanent } from './failures';
 import { recorded, withLight } from './light';

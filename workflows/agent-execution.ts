@@ -15,8 +15,8 @@ import { APPROVAL_DECISION, type ExecutionInput } from '../src/contracts/message
 import { parseDecision } from './approval-gate';
 import { endOf } from './failures';
 import { records } from './policies';
-import { newRun, noteDecision, recordInput, stepInput, type Run } from './run';
-import { followingOf, noteRecorded, runSteps, startsRecorded } from './steps';
+import { newRun, noteDecision, noteRecorded, recordInput, stepInput, type Run } from './run';
+import { followingOf, runSteps, startsRecorded } from './steps';
 
 export interface ExecutionResult {
   /** The status of the record: it is what the API shows. */

@@ -3,7 +3,7 @@ import { ApplicationFailure, condition, upsertSearchAttributes } from '@temporal
 import { ApplicationFailureCategory, defineSearchAttributeKey } from '@temporalio/common';
 import type { DecisionSignal, GateOpened, GateSettled, PlanStep } from '../src/contracts/messages';
 import { records } from './policies';
-import { follow, learn, showProgress, stepInput, type Following, type Run } from './run';
+import { follow, noteRecorded, showProgress, stepInput, type Following, type Run } from './run';
 
 const WAITING_APPROVAL = defineSearchAttributeKey('WaitingApproval', 'BOOL');
 const CURRENT_STEP = defineSearchAttributeKey('CurrentStep', 'KEYWORD');
@@ -61,14 +61,9 @@ export async function awaitDecision(run: Run, step: PlanStep, following: Followi
   showProgress(run, `${step.label}: waiting for a decision on \`${opened.approval_id}\` until ${opened.expires_at}`);
   const settled = await settle(run, step, opened, following);
   run.openGate = null;
-  follow(run, settled);
   upsertSearchAttributes([{ key: WAITING_APPROVAL, value: false }]);
-  learn(run, settled.facts);
-  showProgress(
-    run,
-    `${step.label}: ${settled.outcome}`,
-    ...following.light.slice(0, settled.light).map(({ label }) => `${label}: done`),
-  );
+  showProgress(run, `${step.label}: ${settled.outcome}`);
+  noteRecorded(run, settled, following.light);
   if (settled.ended) return settled.light;
   if (settled.outcome === 'denied') throw refused('approval_denied', `Step ${step.id} was denied.`);
   if (settled.outcome === 'expired')

@@ -7,6 +7,7 @@ import type {
   PureRecord,
   Recorded,
   StepInput,
+  StepResult,
 } from '../src/contracts/messages';
 import { scopeFrom } from '../src/domain/paths';
 
@@ -121,4 +122,12 @@ export function noteDecision(run: Run, signal: DecisionSignal): void {
 export function showProgress(run: Run, ...lines: string[]): void {
   run.progress.push(...lines);
   setCurrentDetails(run.progress.map((entry) => `- ${entry}`).join('\n'));
+}
+
+/** Takes over what a record says, and shows the light steps that were written along. */
+export function noteRecorded(run: Run, result: Omit<StepResult, 'credits'>, light: readonly PlanStep[]): void {
+  follow(run, result);
+  learn(run, result.facts);
+  const done = light.slice(0, result.light);
+  if (done.length > 0) showProgress(run, ...done.map(({ label }) => `${label}: done`));
 }

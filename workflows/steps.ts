@@ -1,14 +1,14 @@
 /** The step loop: one list of steps after another, each by its type. Order is decided here and nowhere else. */
 import { CancellationScope, CancelledFailure, sleep } from '@temporalio/workflow';
-import type { PlanStep, StepResult } from '../src/contracts/messages';
+import type { PlanStep } from '../src/contracts/messages';
 import { evaluate } from '../src/domain/conditions';
 import { awaitDecision } from './approval-gate';
 import { errorOf, isStepFailure } from './failures';
 import { isOutside, records, runOutside } from './policies';
 import {
-  follow,
   learn,
   notePure,
+  noteRecorded,
   noteSkipped,
   scopeOf,
   showProgress,
@@ -30,33 +30,21 @@ const isReady = (step: PlanStep): boolean => step.when === undefined && isOutsid
 export const startsRecorded = ([first]: readonly PlanStep[]): boolean =>
   first !== undefined && first.when === undefined && (isOutside(first.type) || first.type === 'approval_gate');
 
-/**
- * What can be recorded together with the step at `index`: the light steps behind it, the start of the outside step
- * behind those, or the end. An `index` of -1 stands for the beginning of the execution.
- */
-export function followingOf(steps: readonly PlanStep[], index: number, { final }: Place): Following {
-  const light: PlanStep[] = [];
-  let at = index + 1;
-  for (let step = steps[at]; step && isLight(step); step = steps[at]) {
-    light.push(step);
-    at += 1;
-  }
+/** What is recorded with `light`: the start of the outside step at `at`, or the end. */
+function followedBy(steps: readonly PlanStep[], at: number, light: PlanStep[], { final }: Place): Following {
   const next = steps[at];
   return { light, next: next && isReady(next) ? next : undefined, completes: final && next === undefined };
 }
 
-/** The same for a step that is recorded alone. */
-function aloneOf(steps: readonly PlanStep[], index: number, { final }: Place): Following {
-  const next = steps[index + 1];
-  return { light: [], next: next && isReady(next) ? next : undefined, completes: final && next === undefined };
-}
-
-/** Takes over what a record says, and shows the light steps that were written along. */
-export function noteRecorded(run: Run, result: Omit<StepResult, 'credits'>, light: readonly PlanStep[]): void {
-  follow(run, result);
-  learn(run, result.facts);
-  const done = light.slice(0, result.light);
-  if (done.length > 0) showProgress(run, ...done.map(({ label }) => `${label}: done`));
+/**
+ * What can be recorded together with the step at `index`: the light steps behind it, the start of the outside step
+ * behind those, or the end. An `index` of -1 stands for the beginning of the execution.
+ */
+export function followingOf(steps: readonly PlanStep[], index: number, place: Place): Following {
+  const rest = steps.slice(index + 1);
+  const row = rest.findIndex((step) => !isLight(step));
+  const light = row === -1 ? rest : rest.slice(0, row);
+  return followedBy(steps, index + 1 + light.length, light, place);
 }
 
 /** A step with what follows it. */
@@ -143,7 +131,7 @@ export async function runSteps(run: Run, steps: readonly PlanStep[], list: Place
     index += await runStep(run, {
       step,
       following: followingOf(steps, index, list),
-      alone: aloneOf(steps, index, list),
+      alone: followedBy(steps, index + 1, [], list),
       place: { final: list.final && index === steps.length - 1 },
     });
     if (run.ended) return;

@@ -153,31 +153,23 @@ export function createProduct({ baseUrl, engine, callers }: ProductParts): Produ
     return caller;
   };
 
-  async function playOne(shape: Shape, started: Started[]): Promise<number> {
-    const caller = next();
-    const startedAt = performance.now();
-    const id = await start(calls, caller, shape);
-    started.push({ id, caller });
-    await closed(engine, id);
-    return performance.now() - startedAt;
-  }
-
-  /** Starts one execution and reads it when its workflow has closed. */
-  async function playRead(shape: Shape): Promise<number> {
+  /** Starts one execution and waits until its workflow has closed; `after` belongs to what is timed. */
+  async function playOne(shape: Shape, after: (one: Started) => unknown): Promise<number> {
     const caller = next();
     const startedAt = performance.now();
     const id = await start(calls, caller, shape);
     await closed(engine, id);
-    await readUntil(calls, caller, { id, status: 'completed' });
+    await after({ id, caller });
     return performance.now() - startedAt;
   }
+  const readCompleted = ({ id, caller }: Started) => readUntil(calls, caller, { id, status: 'completed' });
 
   return {
     createAgents: (httpUrl) => createAgents(calls, callers, httpUrl),
-    single: (shape, runs) => inLanes({ runs, concurrency: 1 }, () => playRead(shape)),
+    single: (shape, runs) => inLanes({ runs, concurrency: 1 }, () => playOne(shape, readCompleted)),
     async load(shape, load) {
       const started: Started[] = [];
-      const played = await inLanes(load, () => playOne(shape, started));
+      const played = await inLanes(load, () => playOne(shape, (one) => started.push(one)));
       return { ...played, verify: () => verifyAll(calls, started) };
     },
     gate: () => playGate({ calls, engine }, next()),

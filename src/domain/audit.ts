@@ -1,6 +1,7 @@
 /** The audit chain: what is hashed, how entries are linked, and which is the first that does not fit. */
 import { createHash } from 'node:crypto';
 import type { AuditEntry, ChainFault } from '../contracts/audit';
+import { sortedJson } from './sorted-json';
 
 /** An entry that has no place in the chain yet. */
 export type AuditDraft = Omit<AuditEntry, 'sequence' | 'previousHash' | 'hash'>;
@@ -15,18 +16,10 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 /** The store holds UTF-8, which has no half characters; they are hashed as what they become there. */
 const wellFormed = (text: string): string => (LONE_SURROGATE.test(text) ? Buffer.from(text).toString() : text);
 
-function ordered(_key: string, value: unknown): unknown {
-  if (typeof value === 'string') return wellFormed(value);
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)));
-}
-
-const sortedJson = (value: unknown): string => JSON.stringify(value, ordered);
-
 /** The text that is hashed: the entry as clients read it, without its hash, keys sorted, no white space. */
 export function canonicalForm(entry: Omit<AuditEntry, 'hash'>): string {
   const { hash: _hash, ...hashed } = entry as AuditEntry;
-  return sortedJson(hashed);
+  return sortedJson(hashed, wellFormed);
 }
 
 export const hashOf = (entry: Omit<AuditEntry, 'hash'>): string =>
@@ -64,5 +57,5 @@ export function followChain(
 /** The names of the fields whose values differ. */
 export const changedFields = (before: Record<string, unknown>, after: Record<string, unknown>): string[] =>
   [...new Set([...Object.keys(before), ...Object.keys(after)])]
-    .filter((field) => sortedJson(before[field]) !== sortedJson(after[field]))
+    .filter((field) => sortedJson(before[field], wellFormed) !== sortedJson(after[field], wellFormed))
     .toSorted();

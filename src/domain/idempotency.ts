@@ -1,6 +1,7 @@
 /** Idempotency keys: how one is read, what it stands for, and the ids that a repeat of its request gets again. */
 import { createHash } from 'node:crypto';
 import { idFrom } from './ids';
+import { sortedJson } from './sorted-json';
 
 /** How long a key is remembered, in milliseconds. */
 export const KEPT_MS = 24 * 60 * 60 * 1_000;
@@ -13,15 +14,6 @@ const KEY = /^[\x21-\x7e]{1,255}$/;
 export function readKey(header: string): string | null {
   const bare = /^"(.*)"$/.exec(header.trim())?.[1] ?? header.trim();
   return KEY.test(bare) ? bare : null;
-}
-
-/** Same content, same text, whatever the order of the fields. */
-export function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const entries = Object.entries(value).filter(([, field]) => field !== undefined);
-  const sorted = entries.toSorted(([one], [other]) => (one < other ? -1 : 1));
-  return `{${sorted.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join(',')}}`;
 }
 
 const sha256 = (...parts: string[]): string => createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
@@ -37,7 +29,7 @@ export const scopeOf = (parts: {
 
 /** What was asked for: the same key with another body or query is a mistake of the caller. */
 export const fingerprintOf = (asked: { body: unknown; query: unknown }): string =>
-  sha256(canonical(asked.body), canonical(asked.query));
+  sha256(sortedJson([asked.body, asked.query]));
 
 /** Ids in the order a handler asks for them, the same ones for every run of one request. */
 export function idsFrom(seed: string, at: Date): (prefix: string) => string {

@@ -20,18 +20,15 @@ const encodeBytes = (bytes: Buffer, length: number): string =>
 export const newId = (prefix: string, at: Date = new Date()): string =>
   `${prefix}_${encodeTime(at.getTime())}${encodeBytes(randomBytes(16), 16)}`;
 
+const digestOf = (...parts: (string | number)[]): Buffer => createHash('sha256').update(JSON.stringify(parts)).digest();
+
 /** The id that `parts` always lead to; a second attempt at the same work meets the first one's record. */
 export const derivedId = (prefix: string, ...parts: (string | number)[]): string =>
-  `${prefix}_${encodeBytes(createHash('sha256').update(JSON.stringify(parts)).digest(), 26)}`;
+  `${prefix}_${encodeBytes(digestOf(...parts), 26)}`;
 
 /** A sortable id that the same seed and position always give. */
 export const idFrom = (prefix: string, at: Date, seed: string, position: number): string =>
-  `${prefix}_${encodeTime(at.getTime())}${encodeBytes(
-    createHash('sha256')
-      .update(JSON.stringify([seed, prefix, position]))
-      .digest(),
-    16,
-  )}`;
+  `${prefix}_${encodeTime(at.getTime())}${encodeBytes(digestOf(seed, prefix, position), 16)}`;
 
 /** One execution per agent, event and attempt, for ever. */
 export const executionIdFor = (agentId: string, eventId: string, attempt: number): string =>

@@ -4,7 +4,7 @@ import type { StatusReason } from '../contracts/execution';
 import { cancelWorkflow } from '../engine/executions';
 import { denyGates } from '../store/audit-trail';
 import { endExecution } from '../store/execution-writes';
-import { type ExecutionRecord } from '../store/executions';
+import type { ExecutionRecord } from '../store/executions';
 
 /**
  * Denies the open gate, then ends the record. Gate first: a person who approved before us really did, and one who comes

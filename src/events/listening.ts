@@ -4,20 +4,13 @@
  */
 import type { Context } from '../context';
 import { listeningAgents, type AgentRecord } from '../store/agents';
+import { createMemory } from './memory';
 
-const ENTRIES_MAX = 1_000;
 /** Longer lists are read each time: remembered by the thousand they would take too much memory. */
 const AGENTS_MAX = 20;
-/** A process that dies between a change and its raise leaves the old list standing for at most this long. */
-const REMEMBERED_MS = 5_000;
 
-interface Known {
-  epoch: number;
-  until: number;
-  agents: AgentRecord[];
-}
-
-const remembered = new WeakMap<Context['store'], Map<string, Known>>();
+/** Forgotten after seconds too: a process that dies between a change and its raise leaves the old list standing. */
+const remembered = createMemory<{ epoch: number; agents: AgentRecord[] }>();
 
 /**
  * Finds them. `epoch` is that of the guard as the request found it; without one, as in the relay, the store is asked.
@@ -28,15 +21,10 @@ export async function findListening(
   epoch: number | null,
 ): Promise<AgentRecord[]> {
   if (epoch === null) return listeningAgents(context.store, event.org_id, event);
-  const known = remembered.get(context.store) ?? new Map<string, Known>();
-  remembered.set(context.store, known);
   const key = `${event.org_id} ${event.source_product} ${event.event_type}`;
-  const now = context.clock.now().getTime();
-  const found = known.get(key);
-  if (found && found.epoch === epoch && found.until > now) return found.agents;
+  const found = remembered.find(context, key);
+  if (found?.epoch === epoch) return found.agents;
   const agents = await listeningAgents(context.store, event.org_id, event);
-  known.delete(key);
-  if (known.size >= ENTRIES_MAX) known.clear();
-  if (agents.length <= AGENTS_MAX) known.set(key, { epoch, until: now + REMEMBERED_MS, agents });
+  if (agents.length <= AGENTS_MAX) remembered.keep(context, key, { epoch, agents });
   return agents;
 }

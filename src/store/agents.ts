@@ -207,25 +207,31 @@ export async function claimSlot(
   return agentId in runtime.active;
 }
 
+const SLOTS_AT_ONCE = 500;
+
 /** Slots taken before `before` whose agents are not active: a process died between the slot and the status. */
 export async function leakedSlots(store: Store, before: Date): Promise<{ orgId: string; agentId: string }[]> {
-  const leaked: { orgId: string; agentId: string }[] = [];
+  const taken: { orgId: string; agentId: string }[] = [];
   const cursor = orgRuntime
     .in(store)
     .find({ active_count: { $gt: 0 } })
     .lean<ReturnType<typeof emptyRuntime>[]>()
     .cursor();
   for await (const { _id: orgId, active } of cursor) {
-    const taken = Object.keys(active).filter((id) => (active[id] ?? before) < before);
+    const old = Object.keys(active).filter((id) => (active[id] ?? before) < before);
+    taken.push(...old.map((agentId) => ({ orgId, agentId })));
+  }
+  const held = new Set<string>();
+  for (let at = 0; at < taken.length; at += SLOTS_AT_ONCE) {
+    const ids = taken.slice(at, at + SLOTS_AT_ONCE).map(({ agentId }) => agentId);
     const rows = await agents
       .in(store)
-      .find({ _id: { $in: taken }, ...live(orgId), status: 'active' }, { _id: 1 })
-      .lean<{ _id: string }[]>()
+      .find({ _id: { $in: ids }, deleting: false, status: 'active' }, { org_id: 1 })
+      .lean<{ _id: string; org_id: string }[]>()
       .exec();
-    const isActive = new Set(rows.map(({ _id }) => _id));
-    leaked.push(...taken.filter((agentId) => !isActive.has(agentId)).map((agentId) => ({ orgId, agentId })));
+    for (const row of rows) held.add(`${row.org_id} ${row._id}`);
   }
-  return leaked;
+  return taken.filter(({ orgId, agentId }) => !held.has(`${orgId} ${agentId}`));
 }
 
 /** Gives a slot back; a second call changes nothing. */

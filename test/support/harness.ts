@@ -1,6 +1,6 @@
 /** What a test does with a running stack: orgs with keys, calls, and waiting for a condition. */
 import { readConfig } from '../../src/config';
-import type { Tier } from '../../src/contracts/principal';
+import { PRODUCT_SCOPES, type Tier } from '../../src/contracts/principal';
 import { hashKey, lastFour, mintKey } from '../../src/domain/api-key';
 import { newId } from '../../src/domain/ids';
 import { openStore, type OpenStore } from '../../src/store/connect';
@@ -45,20 +45,6 @@ export interface Harness {
   }): Promise<TestOrg>;
   close(): Promise<void>;
 }
-
-const ALL_SCOPES = [
-  'PSA',
-  'CRM',
-  'Books',
-  'RMM',
-  'Security',
-  'Defend',
-  'Backups',
-  'Voice',
-  'Portal',
-  'Console',
-  'Agents',
-];
 
 /** One HTTP call; JSON in, JSON out. */
 export async function request(
@@ -106,7 +92,7 @@ export async function createOrg(
     name: 'test',
     hash: hashKey(pepper, key),
     last4: lastFour(key),
-    scopes: options.scopes ?? ALL_SCOPES,
+    scopes: options.scopes ?? PRODUCT_SCOPES,
     tier: options.tier ?? 'enterprise',
     expiresAt: null,
     createdAt: new Date(),
