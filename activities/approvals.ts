@@ -1,12 +1,14 @@
 /** Gates: open the approval, and settle it by what its record says. */
 import type { GateOpened, GateSettled, StepInput } from '../src/contracts/messages';
-import type { Decision } from '../src/contracts/approval';
+import { ORG_USERS, type Approver, type Decision } from '../src/contracts/approval';
+import type { StepOf } from '../src/contracts/step';
 import { durationMs } from '../src/domain/durations';
 import { approvalIdFor } from '../src/domain/ids';
 import { GATE_LIFETIME } from '../src/domain/plan';
 import { renderText } from '../src/domain/text';
 import * as approvals from '../src/store/approvals';
 import { auditDecision, denyGates } from '../src/store/audit-trail';
+import { companyOfContact } from '../src/store/client-users';
 import { writeExecution, type SlotWrite } from '../src/store/execution-writes';
 import type { ExecutionRecord } from '../src/store/executions';
 import type { Deps } from './deps';
@@ -17,8 +19,25 @@ import { scopeOf } from './scope';
 
 const OPERATOR = 'temporal:operator';
 
-/** The approval's text and lifetime, from the definition the execution runs by. */
-function approvalRecord(deps: Deps, record: ExecutionRecord, slot: number): approvals.ApprovalRecord {
+/**
+ * Whom the gate asks beside the org's users. A contact that cannot be found, or that belongs to another client than the
+ * event is about, is not asked: the org's users still decide, and the approval says why nobody else can.
+ */
+async function approverOf(deps: Deps, record: ExecutionRecord, step: StepOf<'approval_gate'>): Promise<Approver> {
+  if (step.approvers?.type !== 'portal_contact') return ORG_USERS;
+  const scope = scopeOf(record, deps.config.publicUrl);
+  const contactId = renderText(step.approvers.contact, scope, { escapeHtml: false }).trim();
+  const nobody = { kind: 'portal_contact', contact_id: null, client_id: null } as const;
+  if (contactId === '') return { ...nobody, unaddressed: 'no_contact' };
+  const clientId = await companyOfContact(deps.store, record.org_id, contactId);
+  if (clientId === null) return { ...nobody, unaddressed: 'contact_not_found' };
+  const about = record.trigger_event.client_id;
+  if (about !== null && about !== clientId) return { ...nobody, unaddressed: 'contact_of_another_client' };
+  return { kind: 'portal_contact', contact_id: contactId, client_id: clientId, unaddressed: null };
+}
+
+/** The approval's text, lifetime and address, from the definition the execution runs by. */
+async function approvalRecord(deps: Deps, record: ExecutionRecord, slot: number): Promise<approvals.ApprovalRecord> {
   const { path, step } = stepOf(record, slot);
   if (step.type !== 'approval_gate') throw permanent('invalid_state', `Step ${step.id} is not a gate.`);
   const now = deps.clock.now();
@@ -36,7 +55,11 @@ function approvalRecord(deps: Deps, record: ExecutionRecord, slot: number): appr
     decided_at: null,
     decided_via: null,
     note: null,
+    approver: await approverOf(deps, record, step),
     consumed_at: null,
+    watched: record.watched ?? false,
+    unreported: true,
+    execution_seq: record.seq + 1,
   };
 }
 
@@ -46,7 +69,7 @@ function approvalRecord(deps: Deps, record: ExecutionRecord, slot: number): appr
  */
 export async function openApproval(deps: Deps, input: StepInput): Promise<GateOpened> {
   const record = await readForStep(deps, input, true);
-  const approval = await approvals.openApproval(deps.store, approvalRecord(deps, record, input.slot));
+  const approval = await approvals.openApproval(deps.store, await approvalRecord(deps, record, input.slot));
   const now = deps.clock.now();
   const written = await writeExecution(deps.store, {
     id: record._id,

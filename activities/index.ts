@@ -8,6 +8,8 @@ import { setVariables } from './light';
 import { notification } from './notify';
 import { aiReason } from './reason';
 import { sweepOnce } from './sweep';
+import { emitTimed } from './timed';
+import { attemptDelivery } from './webhooks';
 
 /** Builds the activities of a worker. */
 export const createActivities = (deps: Deps): Activities => ({
@@ -20,5 +22,7 @@ export const createActivities = (deps: Deps): Activities => ({
   settleApproval: (input) => settleApproval(deps, input),
   recordFailure: (input) => recordFailure(deps, input),
   finishExecution: (input) => finishExecution(deps, input),
+  attemptDelivery: (input) => attemptDelivery(deps, input),
   sweepOnce: () => sweepOnce(deps),
+  emitTimed: (product) => emitTimed(deps, product),
 });

@@ -11,6 +11,7 @@ import { buildPrompt } from '../src/providers/prompt';
 import { ensureMonth, reserve, settle, type Reservation } from '../src/store/credits';
 import { executions, type ExecutionRecord } from '../src/store/executions';
 import { readTenant } from '../src/store/tenants';
+import { bookingOf } from './booking';
 import type { Deps } from './deps';
 import { permanent } from './failures';
 import { patiently } from './record';
@@ -48,6 +49,13 @@ const reservationOf = (run: StepRun<'ai_reason'>, credits: number): Reservation 
   credits,
 });
 
+/** Where the call was reserved: a record that carries it can be booked by whoever finds it. */
+const accountOf = ({ credits, month, tier }: Reservation): Record<string, unknown> => ({
+  reserved: credits,
+  month,
+  tier,
+});
+
 async function hold(deps: Deps, reservation: Reservation): Promise<void> {
   const now = deps.clock.now();
   let held = await reserve(deps.store, reservation, now);
@@ -77,7 +85,10 @@ async function chargeFailure(
   await executions
     .in(deps.store)
     .collection.updateOne({ _id: run.input.execution_id, [`${field}.credits_used`]: 0 } as never, {
-      $set: { [`${field}.credits_used`]: used, [`${field}.usage`]: { ...usage, wasted: true } },
+      $set: {
+        [`${field}.credits_used`]: used,
+        [`${field}.usage`]: { ...usage, wasted: true, ...accountOf(reservation) },
+      },
       $inc: { credits_used: used, seq: 1 },
     });
   deps.cache.drop(run.input.execution_id);
@@ -106,8 +117,7 @@ async function ask(deps: Deps, run: StepRun<'ai_reason'>): Promise<Effect> {
       usage: {
         ...answer.usage,
         ...(answer.repaired ? { repaired: true } : {}),
-        reserved: reservation.credits,
-        month: reservation.month,
+        ...accountOf(reservation),
       },
     };
   } catch (error) {
@@ -126,19 +136,9 @@ async function ask(deps: Deps, run: StepRun<'ai_reason'>): Promise<Effect> {
 
 /** Books the call from its record: the same figures however often it is done. */
 async function bookFrom(deps: Deps, input: StepInput, record: ExecutionRecord): Promise<void> {
-  const slot = record.steps[input.slot];
-  const usage = slot?.usage;
-  const model = slot?.model;
-  if (!slot || !usage || !model) return;
-  const reservation: Reservation = {
-    orgId: input.org_id,
-    month: String(usage['month']),
-    id: `${input.execution_id}:${slot.path}`,
-    agentId: record.agent_id,
-    tier: model['tier'] as ModelTier,
-    credits: Number(usage['reserved']),
-  };
-  await patiently(() => settle(deps.store, reservation, slot.credits_used, deps.clock.now()));
+  const booking = bookingOf(record, record.steps[input.slot]);
+  if (!booking) return;
+  await patiently(() => settle(deps.store, booking.reservation, booking.used, deps.clock.now()));
 }
 
 /** Runs an AI step. */

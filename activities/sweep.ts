@@ -5,8 +5,9 @@ import { startStored } from '../src/events/publish';
 import { deletedAgents, freeSlot, leakedSlots } from '../src/store/agents';
 import { markConsumed, unconsumedDecisions } from '../src/store/approvals';
 import { denyGates } from '../src/store/audit-trail';
-import { dropTombstone, release, staleReservations } from '../src/store/credits';
+import { dropTombstone, release, settle, staleReservations } from '../src/store/credits';
 import { endExecution } from '../src/store/execution-writes';
+import { purgeTombstones } from '../src/store/resource-tombstones';
 import {
   executions,
   findExecution,
@@ -17,8 +18,11 @@ import {
   type ExecutionRecord,
 } from '../src/store/executions';
 import { monthOf, monthsBefore } from '../src/domain/credits';
+import { goneUpTo } from '../src/domain/tombstones';
 import { finishDeletion } from '../src/events/agent-deletion';
+import { bookingOf } from './booking';
 import type { Deps } from './deps';
+import { sendNotices } from './webhook-notices';
 
 const MINUTE = 60_000;
 const BATCH = 200;
@@ -95,6 +99,17 @@ async function repairCredits(deps: Deps, before: Date, count: (kind: string) => 
   for (const { account, id } of live) {
     const [executionId] = id.split(':');
     const record = await executions.in(deps.store).findById(executionId).lean<ExecutionRecord>().exec();
+    const booking =
+      record &&
+      bookingOf(
+        record,
+        record.steps.find((slot) => `${record._id}:${slot.path}` === id),
+      );
+    if (booking) {
+      await settle(deps.store, booking.reservation, booking.used, now);
+      count('credits_booked');
+      continue;
+    }
     if (record && !hasEnded(record.status)) continue;
     const [orgId, month] = account.split(':');
     await release(deps.store, { orgId: orgId ?? '', month: month ?? '', id }, now);
@@ -112,6 +127,13 @@ async function repairAgents(deps: Deps, before: Date, count: (kind: string) => v
     await freeSlot(deps.store, orgId, agentId);
     count('slot_freed');
   }
+}
+
+/** No repair, but the end of what was promised: deleted records that can no longer be restored are removed. */
+async function purge(deps: Deps): Promise<void> {
+  heartbeat();
+  const purged = await purgeTombstones(deps.store, goneUpTo(deps.clock.now()));
+  if (purged > 0) deps.log.info('purged', { kind: 'deleted_records', count: purged });
 }
 
 /** One pass. Answers how many repairs of each kind were made. */
@@ -139,5 +161,8 @@ export async function sweepOnce(deps: Deps): Promise<Counts> {
   await repairDecisions(deps, ago(SWEEP_AFTER.decision), count);
   await repairCredits(deps, ago(SWEEP_AFTER.reservation), count);
   await repairAgents(deps, ago(SWEEP_AFTER.agent), count);
+  await purge(deps);
+  // No repair either: a minute is soon enough for these mails.
+  await sendNotices(deps);
   return counts;
 }

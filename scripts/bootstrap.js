@@ -9,7 +9,7 @@ const { existsSync, readFileSync, statSync } = require('node:fs');
 const { join, resolve } = require('node:path');
 
 const NODE_MINIMUM = [20, 19];
-const COMMANDS = ['dev', 'test', 'check', 'bench'];
+const COMMANDS = ['dev', 'test', 'check', 'bench', 'fuzz'];
 const HEARTBEAT_MS = 1_500;
 const PARENT_CHECK_MS = 500;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];

@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import { readConfig } from '../src/config';
 import { MAIL_SCOPES, PRODUCT_SCOPES, TIERS, type Tier } from '../src/contracts/principal';
+import { LATEST_VERSION } from '../src/contracts/version';
 import { hashKey, lastFour, maskedKey, mintKey, type KeyKind } from '../src/domain/api-key';
 import { newId } from '../src/domain/ids';
 import type { Store } from '../src/store/collection';
@@ -108,6 +109,7 @@ async function addKey(store: Store, orgId: string, { pepper, ...wanted }: NewKey
     revokedBy: null,
     rotatedFrom: null,
     version: 1,
+    apiVersion: LATEST_VERSION,
   });
   return [`key ${id}, shown this once:`, key];
 }

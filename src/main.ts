@@ -4,11 +4,18 @@ import type { AddressInfo } from 'node:net';
 import { startRelay } from './events/relay';
 import { createGuard } from './http/admission';
 import { createApp } from './http/app';
+import { answerClientError } from './http/client-errors';
+import { limitConnections } from './http/connections';
 import { createContext, onStopSignal, type ProcessContext } from './process';
 
 const STOP_LIMIT_SECONDS = 20;
+/** Requests under way may end in this time; what is slower is cut off, so that the rest still ends in good order. */
+const DRAIN_MS = 8_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
+/** Node looks for connections beyond these limits every 30 s unless told otherwise. */
+const OVERDUE_CHECK_MS = 1_000;
+const HEADER_BYTES_MAX = 16 * 1024;
 const INDEX_RETRY_MS = 1_000;
 
 /** Indexes are made as soon as the store is there; until then `/readyz` says that it is not. */
@@ -38,7 +45,18 @@ async function main(): Promise<void> {
     store: async () => indexed && (await context.store.isReady()),
     engine: () => context.engine.isReachable(),
   });
-  const server = createServer({ headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS }, app);
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: OVERDUE_CHECK_MS,
+      maxHeaderSize: HEADER_BYTES_MAX,
+    },
+    app,
+  );
+  server.on('clientError', answerClientError);
+  const trusts = app.get('trust proxy fn') as (address: string, hop: number) => boolean;
+  limitConnections(server, { max: context.config.connectionsPerAddress, isProxy: (address) => trusts(address, 0) });
   const address = await listen(server, context.config.port, context.config.host);
   // Connects while the indexes are made; a failure is what /readyz reports.
   void context.engine.isReachable();
@@ -46,13 +64,19 @@ async function main(): Promise<void> {
   indexed = true;
   const relay = startRelay(context);
   onStopSignal(async () => {
+    const cut = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
     await new Promise((resolve) => {
       server.close(resolve);
       server.closeIdleConnections();
     });
+    clearTimeout(cut);
     await relay.stop();
     await context.outbox.idle();
+    await context.dispatch.idle();
+    await context.outbox.idle();
+    await context.sender.close();
     await guard.close();
+    context.mail.close();
     await context.engine.close();
     await context.store.close();
   }, STOP_LIMIT_SECONDS);

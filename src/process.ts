@@ -3,9 +3,13 @@ import { readConfig, type Config } from './config';
 import { systemClock } from './clock';
 import type { Context } from './context';
 import { createSealer } from './domain/sealed-token';
+import { createSecretBox } from './domain/secret-box';
 import { connectEngine } from './engine/connect';
 import { createOutbox } from './events/outbox';
+import { createDispatcher } from './events/webhooks/dispatch';
 import { createLog } from './log';
+import { createWebhookSender } from './providers/webhooks';
+import { createMail } from './providers/mail';
 import { openStore, type OpenStore } from './store/connect';
 
 export interface ProcessContext extends Context {
@@ -21,7 +25,11 @@ export function createContext(config: Config = readConfig()): ProcessContext {
     clock: systemClock,
     log: createLog(config.logLevel),
     sealer: createSealer(config.secrets.token),
+    secrets: createSecretBox(config.secrets.keyPepper),
+    mail: createMail(config.mail),
     outbox: createOutbox(() => context),
+    dispatch: createDispatcher(() => context),
+    sender: createWebhookSender(config.webhooks),
   };
   return context;
 }

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { createExecutionCache } from '../activities/execution-cache';
 import { createRunTallies } from '../activities/run-tallies';
 import type { Deps } from '../activities/deps';
-import { ensureSweepSchedule } from '../src/engine/schedules';
+import { ensureSchedules } from '../src/engine/schedules';
 import { createContext, onStopSignal, type ProcessContext } from '../src/process';
+import { TIMED_PRODUCTS } from '../src/events/timed';
 import { createProviders } from '../src/providers/providers';
 import { cachedBundle } from './bundle';
 import { createWorker, installRuntime, type RunningWorker } from './run';
@@ -38,7 +39,7 @@ function serveHealth(port: number, host: string, isReady: () => boolean): Server
 async function main(): Promise<void> {
   const context: ProcessContext = createContext();
   installRuntime(context.log);
-  const providers = createProviders(context.config);
+  const providers = createProviders(context.config, context.mail);
   const deps: Deps = {
     ...context,
     providers,
@@ -55,6 +56,8 @@ async function main(): Promise<void> {
     await deps.tallies.close();
     health.close();
     await providers.close();
+    await context.dispatch.idle();
+    await context.sender.close();
     await context.engine.close();
     await context.store.close();
     await connection.close();
@@ -65,8 +68,8 @@ async function main(): Promise<void> {
     process.exit(1);
   });
   context.log.info('worker ready', { task_queue: context.config.temporal.taskQueue, pid: process.pid });
-  await ensureSweepSchedule(context.engine).catch((error: unknown) =>
-    context.log.warn('sweep schedule not ensured', { error }),
+  await ensureSchedules(context.engine, TIMED_PRODUCTS).catch((error: unknown) =>
+    context.log.warn('schedules not ensured', { error }),
   );
 }
 

@@ -34,6 +34,22 @@ export const sweeping = proxyActivities<Pick<Activities, 'sweepOnce'>>({
   retry: { maximumAttempts: 1 },
 });
 
+/** One pass over what is due; the schedule comes back in 30 seconds, so a failed pass is not repeated at once. */
+export const timing = proxyActivities<Pick<Activities, 'emitTimed'>>({
+  startToCloseTimeout: '2m',
+  heartbeatTimeout: '30s',
+  retry: { maximumAttempts: 1 },
+});
+
+/**
+ * Attempts at a webhook delivery: whatever a receiver does is an answer, so only our own store can fail one, and then it
+ * is tried for as long as it takes.
+ */
+export const webhookAttempts = proxyActivities<Pick<Activities, 'attemptDelivery'>>({
+  startToCloseTimeout: '1m',
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' },
+});
+
 type Outside = 'ai_reason' | 'notification' | 'http_request';
 
 /** A killed worker is noticed after this long, so its step begins again elsewhere. */

@@ -1,5 +1,5 @@
 /** What processes and the machine spent, read from /proc. Elsewhere than on Linux every figure is 0. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem } from 'node:os';
 
 /** The kernel tells times in hundredths of a second to programs, whatever it counts in itself. */
@@ -24,6 +24,20 @@ function cpuMsOf(pid: number): number {
   // The command name may hold spaces and brackets, so counting starts behind its closing one.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[USER_TIME] ?? 0) + Number(fields[SYSTEM_TIME] ?? 0)) * TICK_MS;
+}
+
+const NS_PER_US = 1_000;
+
+/** Microseconds that the living threads of a process were on a processor: fine enough for a few hundred requests. */
+export function cpuUsOf(pid: number): number {
+  let threads: string[] = [];
+  try {
+    threads = readdirSync(`/proc/${pid}/task`);
+  } catch {
+    // As above.
+  }
+  const spentNs = threads.map((thread) => Number(readProc(`${pid}/task/${thread}/schedstat`).split(' ', 1)[0] ?? 0));
+  return spentNs.reduce((sum, nanoseconds) => sum + nanoseconds, 0) / NS_PER_US;
 }
 
 /** Time all processors together were not idle. */

@@ -12,17 +12,22 @@ export interface Floor {
 export interface Figure {
   budget: Budget;
   name: string;
-  unit: 'ms' | '/s' | 's' | 'writes' | 'reads';
+  unit: 'ms' | 'µs' | '/s' | 's' | 'writes' | 'reads' | 'plans' | 'requests' | 'rows';
   ours: number;
   bare: number | null;
   /** Null for figures that only explain another one. */
   floor: Floor | null;
+  /** The ratio of each block that both sides were measured in, in turn; their median is the figure's ratio. */
+  ratios?: readonly number[];
   /** CPU milliseconds per execution of our two processes and of the bare two. */
   cpu?: { ours: number; bare: number };
   more?: Record<string, unknown>;
 }
 
-export const ratioOf = ({ ours, bare }: Figure): number | null => (bare === null || bare === 0 ? null : ours / bare);
+export function ratioOf({ ours, bare, ratios }: Figure): number | null {
+  if (ratios && ratios.length > 0) return median(ratios);
+  return bare === null || bare === 0 ? null : ours / bare;
+}
 
 /** Null when there is no floor to pass. */
 export function hasPassed(figure: Figure): boolean | null {
@@ -50,5 +55,6 @@ export const spread = ({ latencies }: Pick<Played, 'latencies'>): Record<string,
   min: rounded(Math.min(...latencies)),
   p50: rounded(median(latencies)),
   p95: rounded(quantile(latencies, 0.95)),
+  p99: rounded(quantile(latencies, 0.99)),
   max: rounded(Math.max(...latencies)),
 });

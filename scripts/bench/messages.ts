@@ -11,3 +11,11 @@ export interface OutsideAddresses {
 
 /** In front of the milliseconds that the creation of a worker took. */
 export const WORKER_CREATED = 'worker created in ';
+
+/** In front of the port of the bare server. */
+export const BARE_HTTP_READY = 'bare http ready ';
+
+/** What the bare server is asked to answer. */
+export interface BareHttpAsk {
+  body: unknown;
+}

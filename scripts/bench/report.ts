@@ -9,8 +9,10 @@ const PACKAGES = ['@temporalio/worker', 'mongoose', 'express', 'typescript'];
 /** Above this something else was using the machine, and figures are only good for comparing their two sides. */
 export const QUIET_LOAD = 1.5;
 
+const TENTHS_FROM = 10;
+
 const shown = (value: number | null, { unit }: Figure): string =>
-  value === null ? '–' : `${value.toFixed(1)} ${unit}`;
+  value === null ? '–' : `${value.toFixed(unit === 'ms' && value < TENTHS_FROM ? 2 : 1)} ${unit}`;
 
 const floorText = ({ floor, unit }: Figure): string => {
   if (!floor) return '–';
@@ -58,6 +60,7 @@ const versionOf = (name: string): string => {
 export interface Run {
   startedAt: Date;
   runs: number;
+  rows: number;
   loadAtStart: number;
   sources: Record<string, string>;
   figures: readonly Figure[];
@@ -67,6 +70,7 @@ const factsOf = (figure: Figure): Record<string, unknown> => ({
   ...figure,
   ours: rounded(figure.ours),
   bare: figure.bare === null ? null : rounded(figure.bare),
+  ...(figure.ratios ? { ratios: figure.ratios.map(rounded) } : {}),
   ratio: ratioOf(figure) === null ? null : rounded(ratioOf(figure) ?? 0),
   passed: hasPassed(figure),
 });
@@ -79,6 +83,7 @@ export function writeRun(run: Run, isWritten: boolean): string {
   const content = {
     started_at: run.startedAt.toISOString(),
     runs: run.runs,
+    rows: run.rows,
     machine: machineFacts(),
     load: { at_start: rounded(run.loadAtStart), at_end: rounded(load()), quiet: run.loadAtStart < QUIET_LOAD },
     versions: {

@@ -15,7 +15,7 @@ import { OUTSIDE_READY, type OutsideAddresses } from './messages';
 import { createProduct, type Product } from './product';
 import { createCallers, type Caller } from './tenants';
 
-const SECRET = 'benchmark-secret-benchmark-secret-00';
+export const SECRET = 'benchmark-secret-benchmark-secret-00';
 
 export interface StageOptions {
   log: (line: string) => void;
@@ -84,6 +84,7 @@ const productEnvironment = ({ services, outside, port, bundle }: EnvironmentPart
   SESSION_SECRET: SECRET,
   TOKEN_SECRET: SECRET,
   SHUTDOWN_GRACE_SECONDS: '2',
+  CONNECTIONS_PER_ADDRESS: '0',
 });
 
 interface ProductOptions {
@@ -124,11 +125,11 @@ async function startBare(folder: string, temporalAddress: string): Promise<{ wor
   return { worker, client };
 }
 
-const profiling = (folder: string | null): string[] =>
+export const profiling = (folder: string | null): string[] =>
   folder === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${folder}`];
 
 /** What has been started, to be taken down in the opposite order whatever happened on the way. */
-function undoList() {
+export function undoList() {
   const undo: (() => unknown)[] = [];
   return {
     add: (step: () => unknown) => void undo.push(step),
@@ -138,7 +139,7 @@ function undoList() {
   };
 }
 
-type Undo = ReturnType<typeof undoList>;
+export type Undo = ReturnType<typeof undoList>;
 
 async function build({ log, requests, profileFolder }: StageOptions, undo: Undo): Promise<Omit<Stage, 'stop'>> {
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-bench-'));

@@ -1,5 +1,6 @@
 /** The orgs of a benchmark, with keys and agents. Several, because no tier admits as many requests as are made here. */
 import type { Config } from '../../src/config';
+import type { Tier } from '../../src/contracts/principal';
 import { hashKey, lastFour, mintKey } from '../../src/domain/api-key';
 import { newId } from '../../src/domain/ids';
 import type { Store } from '../../src/store/collection';
@@ -15,20 +16,28 @@ const REQUESTS_PER_KEY = 1_500;
 /** One key and the org it belongs to. */
 export interface Caller {
   orgId: string;
+  keyId: string;
   headers: Record<string, string>;
 }
 
-async function createKey(store: Store, config: Config, orgId: string): Promise<Caller> {
+/** A key, of the tier that admits most unless another one is asked for. */
+export async function createKey(
+  store: Store,
+  config: Config,
+  orgId: string,
+  { tier }: { tier: Tier } = { tier: 'enterprise' },
+): Promise<Caller> {
   const key = mintKey('platform');
+  const keyId = newId('key');
   await insertKey(store, {
-    _id: newId('key'),
+    _id: keyId,
     orgId,
     kind: 'platform',
     name: 'Benchmark',
     hash: hashKey(config.secrets.keyPepper, key),
     last4: lastFour(key),
-    scopes: ['Agents'],
-    tier: 'enterprise',
+    scopes: ['Agents', 'PSA'],
+    tier,
     expiresAt: null,
     createdAt: new Date(),
     createdBy: 'bench',
@@ -37,25 +46,27 @@ async function createKey(store: Store, config: Config, orgId: string): Promise<C
     rotatedFrom: null,
     version: 1,
   });
-  return { orgId, headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' } };
+  return { orgId, keyId, headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' } };
 }
+
+/** Creates an org; `perMinute` is its window. */
+export const createOrg = (store: Store, _id: string, perMinute: number = UNLIMITED): Promise<unknown> =>
+  ensureTenant(store, {
+    _id,
+    name: 'Bench org',
+    tier: 'enterprise',
+    rateLimitPerMinute: perMinute,
+    agentLimit: null,
+    creditAllocation: UNLIMITED,
+    timezone: 'UTC',
+    createdAt: new Date(),
+  });
 
 /** Creates the orgs straight in the store; there is no public sign-up. Answers their keys, orgs taking turns. */
 export async function createCallers(store: Store, config: Config, requests: number): Promise<Caller[]> {
   const orgIds = Array.from({ length: ORGS }, () => newId('org'));
   const keysPerOrg = Math.ceil(requests / (ORGS * REQUESTS_PER_KEY));
-  for (const _id of orgIds) {
-    await ensureTenant(store, {
-      _id,
-      name: 'Bench org',
-      tier: 'enterprise',
-      rateLimitPerMinute: UNLIMITED,
-      agentLimit: null,
-      creditAllocation: UNLIMITED,
-      timezone: 'UTC',
-      createdAt: new Date(),
-    });
-  }
+  for (const orgId of orgIds) await createOrg(store, orgId);
   const callers: Caller[] = [];
   for (let turn = 0; turn < keysPerOrg; turn += 1) {
     for (const orgId of orgIds) callers.push(await createKey(store, config, orgId));

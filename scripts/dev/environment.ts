@@ -48,6 +48,7 @@ export function childEnvironment({ own, services, inbox, secrets, apiPort }: Env
     TEAMS_GATEWAY_URL: inbox.gatewayUrl('teams'),
     // So that http_request steps can be tried against something on this machine.
     HTTP_ALLOW_ADDRESSES: '127.0.0.0/8',
+    WEBHOOK_LOOPBACK: 'true',
     // Somebody is waiting for the prompt to come back.
     SHUTDOWN_GRACE_SECONDS: '5',
   };

@@ -1,4 +1,4 @@
-/** Clients, the service catalog and tickets of the demo org: what its service desk already holds. */
+/** Clients and their people, the service catalog and tickets of the demo org: what its service desk already holds. */
 import { derivedId } from '../../src/domain/ids';
 import { resourceOf } from '../../src/resources/registry';
 import type { AnyRecord } from '../../src/resources/resource';
@@ -15,6 +15,13 @@ interface DeskOptions {
 const HOUR = 60 * 60 * 1_000;
 
 const COMPANIES = ['Bluefin Dental', 'Harbor Logistics', 'Northwind Law'];
+const PORTAL_USER = {
+  name: 'portal user',
+  firstName: 'Ana',
+  lastName: 'Reyes',
+  email: 'ana@bluefin.test',
+  role: 'admin',
+};
 const SERVICES = [
   { sku: 'SUP-HR', name: 'Support hour', unitPrice: 12_500, unit: 'hour' },
   { sku: 'MON-DEV', name: 'Device monitoring', unitPrice: 800, unit: 'device' },
@@ -48,6 +55,7 @@ async function seedRecord(
     version: 1,
     ...defaultsOf(row),
     externalRefs: [],
+    customFields: {},
     ...record.values,
     ...numbers,
     createdAt: at,
@@ -58,10 +66,19 @@ async function seedRecord(
   return id;
 }
 
+/** Somebody at a client who may sign in to the portal; the code of the sign-in mail arrives in the inbox. */
+async function seedPerson(options: DeskOptions, companyId: string | undefined): Promise<void> {
+  const { name, ...person } = PORTAL_USER;
+  const contact = { firstName: person.firstName, lastName: person.lastName, email: person.email, companyId };
+  const contactId = await seedRecord(options, 'contacts', { name, values: contact });
+  await seedRecord(options, 'client-users', { name, values: { ...person, companyId, contactId } });
+}
+
 /** Fills the desk; what is there already stays as it is. */
 export async function seedDesk(options: DeskOptions): Promise<void> {
   const companies: string[] = [];
   for (const name of COMPANIES) companies.push(await seedRecord(options, 'companies', { name, values: { name } }));
+  await seedPerson(options, companies[0]);
   for (const service of SERVICES) await seedRecord(options, 'service-catalog', { name: service.sku, values: service });
   for (const [index, { company, ...ticket }] of TICKETS.entries()) {
     const now = new Date(options.now.getTime() - (TICKETS.length - index) * 5 * HOUR);

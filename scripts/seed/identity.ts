@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../../src/config';
 import { MAIL_SCOPES, PRODUCT_SCOPES, type Tier } from '../../src/contracts/principal';
+import { LATEST_VERSION } from '../../src/contracts/version';
 import { hashKey, lastFour, mintKey, parseKey, type KeyKind } from '../../src/domain/api-key';
 import { derivedId, newId } from '../../src/domain/ids';
 import { hashPassword, verifyPassword } from '../../src/domain/password';
@@ -100,6 +101,7 @@ async function seedKey(
     revokedBy: null,
     rotatedFrom: null,
     version: 1,
+    apiVersion: LATEST_VERSION,
   });
   return value;
 }

@@ -45,7 +45,7 @@ const BOOKS: EventCatalogEntry[] = [
   f.event('books:invoice.overdue', {
     category: 'finance',
     name: 'Invoice overdue',
-    about: 'An invoice was not paid in time.',
+    about: 'An invoice is 1, 3, 10 or 20 days late; a look that comes late tells of the last of these days.',
     fields: {
       ...INVOICE,
       days_overdue: f.whole(10),

@@ -192,17 +192,17 @@ const PLATFORM: EventCatalogEntry[] = [
       error_code: f.text('mapping_missing'),
     },
   }),
-  f.event('agents:execution.failed', {
+  f.event('console:webhook.disabled', {
     category: 'operations',
-    name: 'Agent execution failed',
-    about: 'An execution of an agent ended with an error.',
-    fields: { execution_id: f.id('exe_01K0ZW'), agent_id: f.id('agt_01K0ZX'), error_code: f.text('http_status') },
-  }),
-  f.event('agents:approval.expired', {
-    category: 'operations',
-    name: 'Approval expired',
-    about: 'Nobody decided on an approval in time.',
-    fields: { approval_id: f.id('apr_01K0ZY'), agent_id: f.id('agt_01K0ZX') },
+    name: 'Webhook disabled',
+    about: 'A webhook endpoint was switched off: it took nothing for days, or answered 410.',
+    fields: {
+      webhook_id: f.id('whk_01K0ZW'),
+      host: f.text('hooks.example.com'),
+      reason: f.choice(['failing', 'gone'], 'failing'),
+      failing_since: f.moment('2026-11-15T22:40:00.000Z'),
+      failures: f.whole(24),
+    },
   }),
   f.event('agents:credits.threshold', {
     category: 'finance',

@@ -5,7 +5,7 @@ import { define, SERVICE_DESK, template } from './definitions';
 const dunning = define({
   name: 'Overdue invoice reminder',
   description:
-    'Drafts a reminder whose tone follows how late the invoice is; amounts of 5 000 and more are approved first.',
+    'Drafts a reminder whose tone follows how late the invoice is; amounts of 5 000 and more are approved first. Invoices that name no contact are sent to accounting.',
   category: 'billing',
   trigger: {
     type: 'bus_event',
@@ -33,7 +33,7 @@ const dunning = define({
       prompt: [
         'Write a payment reminder of at most 120 words. Tone: {{vars.tone}}. Do not invent amounts, dates or bank details.',
         'Invoice: {{event_payload.invoice_number}}',
-        'Days overdue: {{event_payload.days_overdue}}',
+        'Overdue for at least {{event_payload.days_overdue}} days',
       ].join('\n'),
     },
     {
@@ -47,7 +47,7 @@ const dunning = define({
       type: 'notification',
       id: 'send',
       channel: 'email',
-      recipients: ['{{event_payload.contact_email}}'],
+      recipients: ['{{default event_payload.contact_email "accounting@example.com"}}'],
       subject: 'Invoice {{event_payload.invoice_number}}: payment reminder',
       body: '{{steps.draft.output.text}}',
     },
@@ -219,7 +219,7 @@ const certificateWatch = define({
 });
 
 export const BILLING_TEMPLATES: Template[] = [
-  template('tpl_overdue_invoice', 'billing', '1.0.0', dunning),
+  template('tpl_overdue_invoice', 'billing', '1.1.0', dunning),
   template('tpl_payment_failed', 'billing', '1.0.0', paymentFailed),
 ];
 

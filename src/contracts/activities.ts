@@ -1,5 +1,13 @@
 /** All a workflow may ask of the world. Implemented in activities/, called through policies in workflows/policies.ts. */
-import type { BeginInput, FinishInput, GateOpened, GateSettled, StepInput, StepResult } from './messages';
+import type {
+  BeginInput,
+  DeliveryInput,
+  FinishInput,
+  GateOpened,
+  GateSettled,
+  StepInput,
+  StepResult,
+} from './messages';
 import type { Decision } from './approval';
 
 export interface Activities {
@@ -21,6 +29,10 @@ export interface Activities {
   recordFailure(input: StepInput & { error: { code: string; message: string } }): Promise<StepResult>;
   /** Ends the execution by compare-and-set; answers the status the record really has. */
   finishExecution(input: FinishInput): Promise<{ status: string; credits_used: number }>;
+  /** Attempts a webhook delivery that is due; answers when to come again, or null when it has ended. */
+  attemptDelivery(input: Pick<DeliveryInput, 'delivery_id'>): Promise<{ wait_ms: number | null }>;
   /** One pass of the repairs; answers how many of each were needed. A healthy system repairs nothing. */
   sweepOnce(): Promise<Record<string, number>>;
+  /** One pass over a product's records whose moment has come; answers how many changed per resource. */
+  emitTimed(product: string): Promise<Record<string, number>>;
 }

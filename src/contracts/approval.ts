@@ -5,8 +5,29 @@ export const APPROVAL_STATUSES = ['pending', 'approved', 'denied', 'expired'] as
 export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];
 export const DECISIONS = ['approved', 'denied'] as const;
 export type Decision = (typeof DECISIONS)[number];
-export const DECIDED_VIA = ['api', 'console', 'temporal', 'system'] as const;
+export const DECIDED_VIA = ['api', 'console', 'portal', 'temporal', 'system'] as const;
 export type DecidedVia = (typeof DECIDED_VIA)[number];
+
+export const UNADDRESSED = ['no_contact', 'contact_not_found', 'contact_of_another_client'] as const;
+
+/** Who was asked beside the org's own users; found out when the gate opened. */
+export const Approver = Type.Object(
+  {
+    kind: Enum(['org_users', 'portal_contact']),
+    contact_id: Nullable(Type.String({ description: 'The contact that may decide through the portal' })),
+    client_id: Nullable(Type.String({ description: 'The contact’s company at that time' })),
+    unaddressed: Nullable(
+      Enum(UNADDRESSED, {
+        description: 'Why no contact can decide although the step names one; the org’s users still can',
+      }),
+    ),
+  },
+  { $id: 'Approver' },
+);
+export type Approver = Static<typeof Approver>;
+
+/** Nobody beside the org's own users. */
+export const ORG_USERS: Approver = { kind: 'org_users', contact_id: null, client_id: null, unaddressed: null };
 
 export const Approval = Type.Object(
   {
@@ -22,6 +43,7 @@ export const Approval = Type.Object(
     decided_at: Nullable(Timestamp()),
     decided_via: Nullable(Enum(DECIDED_VIA)),
     note: Nullable(Type.String()),
+    approver: Approver,
   },
   { $id: 'Approval' },
 );

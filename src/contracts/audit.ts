@@ -17,12 +17,28 @@ export const AUDIT_ACTIONS = [
   'approval.denied',
   'execution.cancelled',
   'execution.retried',
+  'webhook.created',
+  'webhook.updated',
+  'webhook.deleted',
+  'webhook.rotated',
+  'webhook.enabled',
   'session.signed_in',
   'session.signed_out',
   'session.sign_in_failed',
+  'portal_session.created',
+  'portal_session.revoked',
 ] as const;
-const ACTOR_KINDS = ['user', 'api_key', 'operator', 'system', 'anonymous'] as const;
-const TARGET_KINDS = ['api_key', 'agent', 'approval', 'execution', 'session', 'user'] as const;
+const ACTOR_KINDS = ['user', 'api_key', 'operator', 'system', 'client_user', 'anonymous'] as const;
+const TARGET_KINDS = [
+  'api_key',
+  'agent',
+  'approval',
+  'execution',
+  'session',
+  'portal_session',
+  'user',
+  'webhook',
+] as const;
 const CHAIN_FAULTS = ['missing', 'repeated', 'unlinked', 'altered'] as const;
 
 const Hash = (description: string) => Type.String({ pattern: '^[0-9a-f]{64}$', description });
@@ -36,7 +52,7 @@ export const AuditEntry = Type.Object(
     actor: Type.Object({
       kind: Enum(ACTOR_KINDS, { description: '`operator` decided in the engine’s Web UI' }),
       id: Type.String(),
-      label: Nullable(Type.String({ description: 'The e-mail address of a user' })),
+      label: Nullable(Type.String({ description: 'The e-mail address of a user or client user' })),
       ip: Nullable(Type.String({ description: 'Known for sign-ins only' })),
     }),
     action: Enum(AUDIT_ACTIONS),

@@ -57,6 +57,10 @@ export interface BusEvent {
   occurred_at: string;
   client_id: string | null;
   payload: Record<string, unknown>;
+  /** Version of the resource it is about; absent for events from outside. */
+  sequence?: number;
+  /** The resource it is about, such as `tickets/tkt_…`. */
+  subject?: string;
 }
 
 const eventType = Type.String({ pattern: '^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*){1,4}$', maxLength: 120 });

@@ -1,5 +1,6 @@
 /** API keys as the console shows and takes them: one shape for platform and mail keys. */
 import { MAIL_SCOPES, PRODUCT_SCOPES, TIERS } from './principal';
+import { VERSION_DATES } from './version';
 import { Closed, Enum, Id, Nullable, Timestamp, Type, type Static } from './schema';
 
 /** What a key opens: product APIs and the agent service, or the mail service. */
@@ -38,6 +39,7 @@ export const ApiKey = Type.Object(
     revokedAt: Nullable(Timestamp()),
     revokedBy: Nullable(Type.String()),
     rotatedFrom: Nullable(Id()),
+    apiVersion: Type.String({ description: 'What requests with the key get that send no `Platform-Version`' }),
     version: Type.Integer(),
   },
   { $id: 'ApiKey' },
@@ -85,6 +87,7 @@ export const UpdateApiKey = Closed(
     name: Type.Optional(Name()),
     scopes: Type.Optional(Type.Array(Enum([...PRODUCT_SCOPES, ...MAIL_SCOPES]), { uniqueItems: true, maxItems: 20 })),
     expiresAt: Expiry(),
+    apiVersion: Type.Optional(Enum(VERSION_DATES, { description: 'A later version, or an earlier one again' })),
   },
   { $id: 'UpdateApiKey', minProperties: 1 },
 );
@@ -101,4 +104,66 @@ export const RotateApiKey = Closed(
     ),
   },
   { $id: 'RotateApiKey' },
+);
+
+export const KeyUsageQuery = Closed({
+  from: Type.Optional(
+    Timestamp({ description: 'Begin of the first bucket; a day ago by the hour, 30 days ago by the day' }),
+  ),
+  to: Type.Optional(Timestamp({ description: 'Not included; now unless named' })),
+  interval: Type.Optional(Enum(['hour', 'day'], { description: '`hour` unless named; days are those of UTC' })),
+});
+export type KeyUsageQuery = Static<typeof KeyUsageQuery>;
+
+const Tally = (description: string) =>
+  Type.Unsafe<Record<string, number>>({ type: 'object', additionalProperties: { type: 'integer' }, description });
+
+/** Every bucket of the span is there, those without requests with zeros. */
+export const KeyUsage = Type.Object(
+  {
+    from: Timestamp(),
+    to: Timestamp(),
+    interval: Enum(['hour', 'day']),
+    items: Type.Array(
+      Type.Object({
+        at: Timestamp({ description: 'Begin of the bucket' }),
+        requests: Type.Integer(),
+        errors: Type.Integer({ description: 'Answers with 4xx and 5xx' }),
+        rateLimited: Type.Integer({ description: 'Those of them with 429' }),
+        p95Ms: Nullable(
+          Type.Integer({
+            description: '95 of 100 answers took at most this long, to the next step of a fixed scale; 429 not counted',
+          }),
+        ),
+      }),
+    ),
+    byProduct: Tally('Requests by API'),
+    byStatus: Tally('Requests by HTTP status'),
+    topPaths: Type.Array(
+      Type.Object({
+        method: Type.String(),
+        path: Type.String({ description: 'As in the documentation, with `:id` in place of ids' }),
+        requests: Type.Integer(),
+        errors: Type.Integer(),
+      }),
+      { description: 'The ten most used' },
+    ),
+  },
+  { $id: 'KeyUsage' },
+);
+
+export const DeprecatedOperation = Type.Object(
+  {
+    operation: Type.String({ description: 'Id of the operation' }),
+    method: Type.String(),
+    path: Type.String(),
+    since: Type.String({ format: 'date' }),
+    sunset: Type.String({ format: 'date', description: 'The first day on which it may be gone' }),
+    successor: Nullable(Type.String({ description: 'Id of the operation to use in its place' })),
+    keys: Type.Array(
+      Type.Object({ id: Id(), name: Type.String(), requests: Type.Integer(), lastUsedAt: Timestamp() }),
+      { description: 'Active keys of the org that have called it' },
+    ),
+  },
+  { $id: 'DeprecatedOperation' },
 );

@@ -6,6 +6,8 @@ import type { StepType } from './step';
 
 export const AGENT_EXECUTION = 'agentExecution';
 export const SWEEP = 'sweep';
+export const TIMED_EVENTS = 'timedEvents';
+export const WEBHOOK_DELIVERY = 'webhookDelivery';
 export const APPROVAL_DECISION = 'approvalDecision';
 
 /** Custom search attributes and their Temporal types; registered at deploy, checked when a worker starts. */
@@ -130,4 +132,13 @@ export interface DecisionSignal {
   approval_id: string;
   decision: Decision;
   note?: string;
+}
+
+/** Id of the workflow that retries a delivery. */
+export const deliveryWorkflowIdOf = (webhookId: string, eventId: string): string => `wh-${webhookId}-${eventId}`;
+
+/** What the retries of a delivery begin with; all else is in its record. */
+export interface DeliveryInput {
+  delivery_id: string;
+  wait_ms: number;
 }

@@ -1,5 +1,5 @@
 /** An operation is the one declaration of a route: from it come validation, types, OpenAPI, the client and the tests. */
-import type { Access, Principal } from './principal';
+import type { Access, PortalPermission, Principal } from './principal';
 import type { ProblemCode } from './problem';
 import type { Static, TSchema } from './schema';
 
@@ -21,6 +21,16 @@ export type ServiceName = (typeof SERVICES)[number];
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
+/** Notice that an operation will go: told in OpenAPI and in the headers of its replies. */
+export interface Deprecation {
+  /** `YYYY-MM-DD`. */
+  since: string;
+  /** `YYYY-MM-DD`, twelve months after `since` or later: the first day on which it may be gone. */
+  sunset: string;
+  /** Id of the operation to use in its place. */
+  successor?: string;
+}
+
 export interface Operation<
   Params extends TSchema = TSchema,
   Query extends TSchema = TSchema,
@@ -38,6 +48,10 @@ export interface Operation<
   summary: string;
   description?: string;
   access: Access;
+  /** What a portal token needs here; without it, portal tokens do not reach the operation. */
+  portal?: PortalPermission;
+  /** Field of the body that is a portal token's own company, so that it need not be sent. */
+  ownCompany?: string;
   params?: Params;
   query?: Query;
   body?: Body;
@@ -55,6 +69,7 @@ export interface Operation<
   shownOnce?: string;
   /** Answered even when the tenant's window is spent, and not counted. */
   unmetered?: boolean;
+  deprecated?: Deprecation;
 }
 
 /** Declares an operation and keeps the exact types of its schemas. */

@@ -10,11 +10,18 @@ interface ProblemKind {
 const kind = (status: number, product: string, text: string): ProblemKind => ({ status, product, text });
 
 export const PROBLEMS = {
+  malformed_request: kind(400, 'MALFORMED_REQUEST', 'The request is not valid HTTP.'),
   invalid_json: kind(400, 'INVALID_JSON', 'The request body is not valid JSON.'),
   validation_error: kind(400, 'VALIDATION_FAILED', 'The request is not valid.'),
   invalid_parameter: kind(400, 'INVALID_PARAMETER', 'A query parameter is not valid.'),
   invalid_cursor: kind(400, 'INVALID_CONTINUATION_TOKEN', 'The continuation token does not belong to this list.'),
+  query_too_slow: kind(
+    400,
+    'QUERY_TOO_SLOW',
+    'These filters look at more records than two seconds allow; add a filter on another field, or a range of createdAt.',
+  ),
   invalid_agent_config: kind(400, 'INVALID_AGENT_CONFIG', 'The agent definition failed validation.'),
+  unknown_version: kind(400, 'UNKNOWN_VERSION', 'Platform-Version names no version of this API.'),
   unauthorized: kind(401, 'UNAUTHORIZED', 'Missing or invalid authentication.'),
   ambiguous_credentials: kind(401, 'AMBIGUOUS_CREDENTIALS', 'Two different credentials were sent; send one.'),
   credit_insufficient: kind(402, 'CREDIT_INSUFFICIENT', 'The org has no remaining credit allocation.'),
@@ -33,6 +40,7 @@ export const PROBLEMS = {
   event_not_found: kind(404, 'EVENT_NOT_FOUND', 'No such event in this org.'),
   event_type_not_found: kind(404, 'EVENT_TYPE_NOT_FOUND', 'No such event type in the catalog.'),
   method_not_allowed: kind(405, 'METHOD_NOT_ALLOWED', 'The path exists, but not with this method.'),
+  request_timeout: kind(408, 'REQUEST_TIMEOUT', 'The request did not arrive in time.'),
   conflict: kind(409, 'CONFLICT', 'The change conflicts with the current state.'),
   invalid_status_transition: kind(409, 'INVALID_STATUS_TRANSITION', 'The status cannot change this way.'),
   agent_not_active: kind(409, 'AGENT_NOT_ACTIVE', 'The agent is not active.'),
@@ -57,6 +65,17 @@ export const PROBLEMS = {
     'AGENT_LIMIT_REACHED',
     'The active agent count is at the limit of the subscription tier.',
   ),
+  idempotency_quota_exceeded: kind(
+    429,
+    'IDEMPOTENCY_QUOTA_EXCEEDED',
+    'The tenant’s idempotency keys of the day are used up.',
+  ),
+  too_many_connections: kind(
+    429,
+    'TOO_MANY_CONNECTIONS',
+    'This address has too many connections open; reuse them, or close some.',
+  ),
+  headers_too_large: kind(431, 'HEADERS_TOO_LARGE', 'The address and the headers of the request are too long.'),
   internal_error: kind(500, 'INTERNAL', 'Something failed on our side. The request id finds it in the log.'),
   engine_unavailable: kind(503, 'ENGINE_UNAVAILABLE', 'The workflow engine cannot be reached; retry shortly.'),
   store_unavailable: kind(503, 'UNAVAILABLE', 'The store cannot be reached; retry shortly.'),

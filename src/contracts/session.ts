@@ -28,7 +28,10 @@ export const Session = Type.Object(
 export type Session = Static<typeof Session>;
 
 const Policy = Type.Object({
-  name: Type.String(),
+  name: Type.String({
+    description:
+      '`key`: the calling key; `tenant`: all of its keys and sessions; `conditional`: polls with `If-None-Match` once those are spent; `mail`: its mail keys',
+  }),
   limit: Type.Integer(),
   remaining: Type.Integer(),
   window: Type.String(),

@@ -47,9 +47,31 @@ export const NotificationStep = step('notification', 'NotificationStep', {
   body: Type.String({ minLength: 1, maxLength: 64_000 }),
 });
 
+const OrgUsersApprovers = Closed({ type: Type.Literal('org_users') }, { $id: 'OrgUsersApprovers' });
+
+const PortalContactApprovers = Closed(
+  {
+    type: Type.Literal('portal_contact'),
+    contact: Type.String({
+      minLength: 1,
+      maxLength: 320,
+      description: 'Id of the contact, mostly a placeholder such as `{{event_payload.contact_id}}`',
+    }),
+  },
+  { $id: 'PortalContactApprovers' },
+);
+
+/** Who may decide beside the org's own users and keys. */
+const Approvers = Tagged<Static<typeof OrgUsersApprovers> | Static<typeof PortalContactApprovers>>(
+  'type',
+  [OrgUsersApprovers, PortalContactApprovers].map((member) => ({ $ref: member.$id }) as unknown as TSchema),
+  { $id: 'Approvers' },
+);
+
 export const ApprovalGateStep = step('approval_gate', 'ApprovalGateStep', {
   message: Type.String({ minLength: 1, maxLength: 4_000 }),
   expires_in: Type.Optional(Duration({ description: '5 minutes to 30 days; 24 hours unless named' })),
+  approvers: Type.Optional(Reference<Static<typeof Approvers>>('Approvers')),
 });
 
 export const HttpRequestStep = step('http_request', 'HttpRequestStep', {
@@ -129,4 +151,4 @@ export const Step = Tagged<Step>(
 );
 
 /** Schemas that refer to each other by `$id`; both ajv and OpenAPI register them by that name. */
-export const STEP_SCHEMAS: TSchema[] = [...MEMBERS, Step];
+export const STEP_SCHEMAS: TSchema[] = [OrgUsersApprovers, PortalContactApprovers, Approvers, ...MEMBERS, Step];

@@ -12,6 +12,8 @@ interface Opening {
   agent: Pick<Candidate, 'id' | 'name' | 'version' | 'definition'>;
   now: Date;
   orgName: string;
+  /** Whether its end is to be reported to an endpoint. */
+  watched?: boolean;
   attemptNo?: number;
   retryOf?: { id: string; root: string };
 }
@@ -30,8 +32,17 @@ const emptySlot = (slot: { path: string; step: { id: string; type: string } }): 
 });
 
 /** The record as it is first written: pending, with one empty slot per step and the definition it will run by. */
-export function executionRecord({ id, event, agent, now, orgName, attemptNo, retryOf }: Opening): ExecutionRecord {
-  const { org_id: orgId, ...trigger } = event;
+export function executionRecord({
+  id,
+  event,
+  agent,
+  now,
+  orgName,
+  watched,
+  attemptNo,
+  retryOf,
+}: Opening): ExecutionRecord {
+  const { org_id: orgId, sequence: _sequence, subject: _subject, ...trigger } = event;
   return {
     _id: id,
     org_id: orgId,
@@ -57,6 +68,7 @@ export function executionRecord({ id, event, agent, now, orgName, attemptNo, ret
     seq: 0,
     start_pending: true,
     touched_at: now,
+    ...(watched ? { watched } : {}),
   };
 }
 

@@ -30,6 +30,9 @@ export const derivedId = (prefix: string, ...parts: (string | number)[]): string
 export const idFrom = (prefix: string, at: Date, seed: string, position: number): string =>
   `${prefix}_${encodeTime(at.getTime())}${encodeBytes(digestOf(seed, prefix, position), 16)}`;
 
+/** A number from 0 up to 1. */
+export const randomFraction = (): number => randomBytes(4).readUInt32BE() / 2 ** 32;
+
 /** One execution per agent, event and attempt, for ever. */
 export const executionIdFor = (agentId: string, eventId: string, attempt: number): string =>
   derivedId('exe', agentId, eventId, attempt);

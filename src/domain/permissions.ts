@@ -17,7 +17,7 @@ const READ: readonly Permission[] = [
 const ROLE_PERMISSIONS: Record<Role, ReadonlySet<Permission>> = {
   owner: new Set(PERMISSIONS),
   admin: new Set(PERMISSIONS),
-  technician: new Set([...READ, 'executions:operate', 'approvals:decide', 'products:write']),
+  technician: new Set([...READ, 'executions:operate', 'approvals:decide', 'products:write', 'webhooks:read']),
   approver: new Set([...READ, 'approvals:decide']),
   viewer: new Set(READ),
 };
@@ -32,7 +32,9 @@ const PRODUCT_WORK: readonly Permission[] = ['products:read', 'products:write', 
 const SCOPE_NEEDS: Partial<Record<string, readonly Permission[]>> = {
   Agents: AGENT_WORK,
   // The specification lets Console keys reach workflows, so the scope opens the agent service as well.
-  Console: [...AGENT_WORK, ...PRODUCT_WORK, 'keys:manage'],
+  Console: [...AGENT_WORK, ...PRODUCT_WORK, 'keys:manage', 'webhooks:manage'],
+  // A Portal key signs client users in, so handing one out is handing that out.
+  Portal: [...PRODUCT_WORK, 'portal:sessions'],
   admin: ['keys:manage'],
 };
 const MAIL_NEEDS: readonly Permission[] = ['keys:manage'];

@@ -1,6 +1,6 @@
 /** Record → resource: the shapes of the agent service's replies. */
 import type { Agent, AgentDefinition, AgentStats, AgentStatus } from '../contracts/agent';
-import type { Approval } from '../contracts/approval';
+import { ORG_USERS, type Approval } from '../contracts/approval';
 import type { Execution, ExecutionSummary, StepRecord } from '../contracts/execution';
 import { workflowIdOf } from '../contracts/messages';
 import type { AgentRecord, AgentRuns } from '../store/agents';
@@ -124,4 +124,11 @@ export const presentApproval = (record: ApprovalRecord): Approval => ({
   decided_at: iso(record.decided_at),
   decided_via: record.decided_via,
   note: record.note,
+  approver: record.approver ?? ORG_USERS,
 });
+
+/** The approval as the contact it is addressed to sees it: what staff noted among themselves stays with them. */
+export function presentToContact(record: ApprovalRecord, clientUserId: string): Approval {
+  const isOwn = record.decided_by === clientUserId;
+  return { ...presentApproval(record), ...(isOwn ? {} : { decided_by: null, note: null }) };
+}

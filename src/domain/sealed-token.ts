@@ -15,8 +15,8 @@ export interface Position {
 export interface TokenSealer {
   /** Seals a position for exactly this list. */
   seal(position: Position, bound: unknown, now: Date): string;
-  /** Opens a token, or answers null when it is forged, too old or made for another list. */
-  open(token: string, bound: unknown, now: Date): Position | null;
+  /** Opens a token, or answers null when it is forged, too old (a week unless named) or made for another list. */
+  open(token: string, bound: unknown, now: Date, lifetimeMs?: number): Position | null;
 }
 
 const boundBytes = (bound: unknown): Buffer => createHash('sha256').update(JSON.stringify(bound)).digest();
@@ -34,7 +34,7 @@ export function createSealer(secret: string): TokenSealer {
       ]);
       return `${KEY_ID}.${Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')}`;
     },
-    open(token, bound, now) {
+    open(token, bound, now, lifetimeMs = LIFETIME_MS) {
       const [keyId, text] = token.split('.');
       const bytes = Buffer.from(text ?? '', 'base64url');
       if (keyId !== KEY_ID || bytes.length <= NONCE_BYTES + TAG_BYTES) return null;
@@ -43,7 +43,7 @@ export function createSealer(secret: string): TokenSealer {
         decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
         const opened = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
         const [value, id, madeAt] = JSON.parse(opened.toString()) as [Position['value'], string, number];
-        return now.getTime() - madeAt > LIFETIME_MS ? null : { value, id };
+        return now.getTime() - madeAt > lifetimeMs ? null : { value, id };
       } catch {
         return null;
       }

@@ -1,27 +1,38 @@
-/** The engine's own schedule for the repairs; no timer of ours has to survive a restart. */
+/** The engine's own schedules for repairs and timed events; no timer of ours has to survive a restart. */
 import { ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
-import { SWEEP } from '../contracts/messages';
+import { SWEEP, TIMED_EVENTS } from '../contracts/messages';
 import type { Engine } from './connect';
 
-const SWEEP_SCHEDULE = 'signalbox-sweep';
+interface Plan {
+  id: string;
+  every: '30s' | '1m';
+  workflow: string;
+  args: string[];
+}
 
-/** Creates the sweep's schedule once; every worker asks, one of them wins. */
-export async function ensureSweepSchedule(engine: Engine): Promise<void> {
+/** Creates a schedule once; every worker asks, one of them wins. */
+async function ensureSchedule(engine: Engine, { id, every, workflow, args }: Plan): Promise<void> {
   try {
     await engine.client.schedule.create({
-      scheduleId: SWEEP_SCHEDULE,
-      spec: { intervals: [{ every: '1m' }] },
-      // A long outage must not be followed by every pass that was missed.
+      scheduleId: id,
+      spec: { intervals: [{ every }] },
+      // A long outage must not be followed by every pass that was missed: the next one finds what they would have.
       policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1m' },
-      action: {
-        type: 'startWorkflow',
-        workflowType: SWEEP,
-        workflowId: SWEEP_SCHEDULE,
-        taskQueue: engine.taskQueue,
-        args: [],
-      },
+      action: { type: 'startWorkflow', workflowType: workflow, workflowId: id, taskQueue: engine.taskQueue, args },
     });
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
   }
+}
+
+/** The repairs, once a minute, and per product what time alone makes happen, every 30 seconds. */
+export async function ensureSchedules(engine: Engine, timedProducts: readonly string[]): Promise<void> {
+  await ensureSchedule(engine, { id: 'signalbox-sweep', every: '1m', workflow: SWEEP, args: [] });
+  for (const product of timedProducts)
+    await ensureSchedule(engine, {
+      id: `signalbox-timed-${product}`,
+      every: '30s',
+      workflow: TIMED_EVENTS,
+      args: [product],
+    });
 }

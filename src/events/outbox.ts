@@ -11,8 +11,8 @@ export interface PendingEvents {
 }
 
 export interface Outbox {
-  /** Publishes in the background; failure is logged and left to the relay. */
-  publishSoon(pending: PendingEvents): void;
+  /** Publishes in the background; failure is logged and left to the relay. `epoch` is the tenant's, if a request asks. */
+  publishSoon(pending: PendingEvents, epoch?: number | null): void;
   /** Notes that every execution of an event is open. Written together with others: until then a repeat finds them open. */
   openedSoon(eventKey: string): void;
   /** Resolves when nothing is under way. */
@@ -23,8 +23,12 @@ const IN_FLIGHT_MAX = 32;
 const OPENED_FLUSH_MS = 200;
 
 /** Publishes every event of a document in order, then clears them. */
-export async function publishPending(context: Context, pending: PendingEvents): Promise<void> {
-  for (const event of pending.events) await publish(context, event);
+export async function publishPending(
+  context: Context,
+  pending: PendingEvents,
+  epoch: number | null = null,
+): Promise<void> {
+  for (const event of pending.events) await publish(context, event, epoch);
   await pending.clear();
 }
 
@@ -57,9 +61,9 @@ export function createOutbox(context: () => Context): Outbox {
   const underWay = new Set<Promise<void>>();
   const opened = createOpened(context);
   return {
-    publishSoon(pending) {
+    publishSoon(pending, epoch = null) {
       if (underWay.size >= IN_FLIGHT_MAX) return;
-      const work = publishPending(context(), pending)
+      const work = publishPending(context(), pending, epoch)
         .catch((error: unknown) => context().log.warn('publish deferred', { error }))
         .finally(() => underWay.delete(work));
       underWay.add(work);

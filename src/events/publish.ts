@@ -2,6 +2,7 @@
 import type { Context } from '../context';
 import type { AgentDefinition } from '../contracts/agent';
 import type { BusEvent, EventOutcome } from '../contracts/event';
+import { isAgentReport } from '../catalog/agent-events';
 import { systemAgents } from '../catalog/system-agents';
 import { executionRecord, workflowInput } from '../domain/execution';
 import { matchAgents, type Candidate } from '../domain/matching';
@@ -11,6 +12,10 @@ import { findListening } from './listening';
 import { markOpened, recordEvent, type EventRecord } from '../store/events';
 import { orgFacts, type OrgFacts } from './org-facts';
 import { openExecution, type ExecutionRecord } from '../store/executions';
+import { resourceIdOf } from '../domain/webhooks/envelope';
+import { openFor } from './webhooks/dispatch';
+import { areAgentsWatched, asking, webhooksOf } from './webhooks/listening';
+import type { WebhookRecord } from '../store/webhooks';
 
 export interface Published {
   eventId: string;
@@ -50,6 +55,8 @@ async function systemCandidates(context: Context, event: BusEvent): Promise<Cand
 
 /** Every agent that listens for the event, active or not. */
 async function candidatesFor(context: Context, event: BusEvent, epoch: number | null): Promise<Candidate[]> {
+  // An agent that started on what agents report could start itself for ever.
+  if (isAgentReport(event)) return [];
   const [own, system] = await Promise.all([findListening(context, event, epoch), systemCandidates(context, event)]);
   return [...system, ...own.map(candidateOf)];
 }
@@ -75,14 +82,16 @@ interface Opening {
   agents: Pick<Candidate, 'id' | 'name' | 'version' | 'definition'>[];
   outcomes: EventOutcome[];
   org: OrgFacts;
+  /** Whether an endpoint listens for what agents report. */
+  watched: boolean;
 }
 
-async function openAll(context: Context, { event, agents, outcomes, org }: Opening): Promise<void> {
+async function openAll(context: Context, { event, agents, outcomes, org, watched }: Opening): Promise<void> {
   await Promise.all(
     agents.map(async (agent) => {
       const id = outcomes.find((outcome) => outcome.agent_id === agent.id)?.execution_id;
       if (!id) return;
-      const record = executionRecord({ id, event, agent, now: context.clock.now(), orgName: org.name });
+      const record = executionRecord({ id, event, agent, now: context.clock.now(), orgName: org.name, watched });
       if (await openExecution(context.store, record)) await startStored(context, record, org);
     }),
   );
@@ -93,8 +102,14 @@ async function openAll(context: Context, { event, agents, outcomes, org }: Openi
  * as the request found it, if a request it is.
  */
 export async function publish(context: Context, event: BusEvent, epoch: number | null = null): Promise<Published> {
-  const [candidates, org] = await Promise.all([candidatesFor(context, event, epoch), orgFacts(context, event.org_id)]);
+  const [candidates, org, webhooks] = await Promise.all([
+    candidatesFor(context, event, epoch),
+    orgFacts(context, event.org_id),
+    webhooksOf(context, event.org_id, epoch),
+  ]);
   const now = context.clock.now();
+  const receivers = asking(webhooks, event, now);
+  const watched = areAgentsWatched(webhooks);
   const { outcomes, started } = matchAgents(event, candidates, { now, org });
   const { record, duplicate } = await recordEvent(context.store, {
     org_id: event.org_id,
@@ -105,12 +120,18 @@ export async function publish(context: Context, event: BusEvent, epoch: number |
     received_at: now,
     client_id: event.client_id,
     payload: event.payload,
+    sequence: event.sequence ?? null,
+    subject: event.subject ?? null,
+    resource_id: resourceIdOf(event.subject),
+    webhooks: receivers.map(({ _id }) => _id),
     outcomes,
-    opening: started.length > 0,
+    opening: started.length > 0 || receivers.length > 0,
   });
   if (duplicate) return { eventId: event.id, duplicate, executions: startedOf(record.outcomes) };
-  await openAll(context, { event, agents: started, outcomes, org });
-  if (started.length > 0) context.outbox.openedSoon(record._id);
+  await openAll(context, { event, agents: started, outcomes, org, watched });
+  // Agents first: a webhook never delays a start.
+  if (receivers.length > 0) context.dispatch.openSoon(record, receivers);
+  else if (started.length > 0) context.outbox.openedSoon(record._id);
   return { eventId: event.id, duplicate, executions: startedOf(outcomes) };
 }
 
@@ -129,6 +150,15 @@ const snapshot = (definition: AgentDefinition, agent: { id: string; name: string
   definition,
 });
 
+/** Opens the deliveries of an event that are missing, and sends them. */
+async function reopen(context: Context, record: EventRecord, webhooks: WebhookRecord[]): Promise<void> {
+  // Records of before there were webhooks name none.
+  const ids = record.webhooks ?? [];
+  if (ids.length === 0) return;
+  const named = webhooks.filter(({ _id }) => ids.includes(_id));
+  for (const delivery of await openFor(context, record, named)) context.dispatch.take(delivery, { event: record });
+}
+
 /** Finishes an event that a process left half opened: what it decided then is what is opened now. */
 export async function resumeEvent(context: Context, record: EventRecord): Promise<void> {
   const found = await Promise.all(
@@ -140,11 +170,14 @@ export async function resumeEvent(context: Context, record: EventRecord): Promis
     }),
   );
   const agents = found.filter((agent) => agent !== null);
+  const webhooks = await webhooksOf(context, record.org_id, null);
   await openAll(context, {
+    watched: areAgentsWatched(webhooks),
     event: eventOf(record),
     agents,
     outcomes: record.outcomes,
     org: await orgFacts(context, record.org_id),
   });
+  await reopen(context, record, webhooks);
   await markOpened(context.store, [record._id]);
 }

@@ -6,7 +6,7 @@ import { problem, Problem } from '../contracts/problem';
 import { MAIL_PER_MINUTE, rateHeaders, rateProblem, refusing, windowLimit } from '../domain/rate-limit';
 import { sessionTokens, type SessionTokens } from '../services/console/session-token';
 import type { Charge, Reading } from '../store/guards';
-import { authorise } from './auth-access';
+import { authorise, portalRefusal } from './auth-access';
 import { createAddressLimiter, networkOf, type AddressLimiter, type AddressPolicy } from './auth-ip';
 import { createMeter, policyStates, withoutCharge, type Meter } from './auth-meter';
 import { createUsageCounter, type UsageCounter } from './auth-usage';
@@ -48,6 +48,7 @@ interface Visit {
   request: Caller;
   operation: Operation;
   network: string;
+  startedAtMs: number;
 }
 
 interface Settled {
@@ -73,7 +74,8 @@ function withHeaders(refusal: Problem, headers: Record<string, string>): Problem
 }
 
 function enterPublic(desk: Desk, visit: Visit): CountedAdmission {
-  requireOwnOrigin(visit.request, desk.context.config);
+  // Only the console sets cookies; what the portal's sign-in answers is in the body, which other origins cannot read.
+  if (visit.operation.service === 'console') requireOwnOrigin(visit.request, desk.context.config);
   const { state, isAdmitted } = chargeAddress(desk, visit, 'public');
   if (!isAdmitted) throw rateProblem([refusing(state)]);
   const principal: AnonymousPrincipal = { kind: 'anonymous', orgId: '', tier: 'standard', id: `ip:${visit.network}` };
@@ -85,7 +87,7 @@ function enterPublic(desk: Desk, visit: Visit): CountedAdmission {
 async function subjectOf(desk: Desk, visit: Visit): Promise<authentication.Subject> {
   try {
     const credential = readCredential(visit.request, visit.operation.service, desk.tokens.cookieName);
-    const isUsable = credential.kind === 'key' || credential.kind === 'session';
+    const isUsable = credential.kind !== 'none' && credential.kind !== 'malformed';
     const subject = isUsable ? await desk.auth.subjectOf(credential) : null;
     if (!subject) throw problem('unauthorized');
     return subject;
@@ -96,7 +98,7 @@ async function subjectOf(desk: Desk, visit: Visit): Promise<authentication.Subje
 
 /** What the store says about the subject. Only here can a stranger cost store reads, so here the address limit bites. */
 async function hold(desk: Desk, visit: Visit, subject: authentication.Subject): Promise<authentication.Held> {
-  if (!subject.claims && !desk.auth.isKnown(subject)) {
+  if (!subject.isSigned && !desk.auth.isKnown(subject)) {
     const state = desk.addresses.read(visit.network, 'ip', nowOf(desk).getTime());
     if (state.remaining === 0) throw rateProblem([refusing(state)]);
   }
@@ -203,12 +205,16 @@ async function admit(
   const principal = authentication.principalOf(held.loaded);
   const states = policyStates(charge, reading);
   const refuse = (refusal: Problem): never => {
-    desk.usage.record(principal, refusal.status);
+    const ms = performance.now() - visit.startedAtMs;
+    desk.usage.record(principal, { operation: visit.operation, status: refusal.status, ms });
     throw refusal;
   };
   const exhausted = reading.outcome === 'charged' ? null : rateProblem(states);
   if (exhausted && reading.outcome === 'refused') refuse(exhausted);
-  const refusal = authorise(principal, visit.operation.access);
+  const refusal =
+    principal.kind === 'portal'
+      ? portalRefusal(principal, visit.operation)
+      : authorise(principal, visit.operation.access);
   if (refusal) refuse(exhausted ?? withHeaders(refusal, rateHeaders(states)));
 
   const isCharged = isMetered(visit.operation, held.loaded) && reading.outcome === 'charged';
@@ -228,7 +234,7 @@ async function admit(
 }
 
 async function enter(desk: Desk, request: Caller, operation: Operation): Promise<CountedAdmission> {
-  const visit: Visit = { request, operation, network: networkOf(request) };
+  const visit: Visit = { request, operation, network: networkOf(request), startedAtMs: performance.now() };
   try {
     refuseKeyInQuery(request);
   } catch (error) {
@@ -242,18 +248,18 @@ async function enter(desk: Desk, request: Caller, operation: Operation): Promise
 }
 
 /** Builds the guard of a process. All guards of a deployment agree, because what they agree on is in the store. */
-export function createGuard(context: Context): CredentialGuard {
+export function createGuard(context: Context, meter: Meter = createMeter(context)): CredentialGuard {
   const desk: Desk = {
     context,
     auth: authentication.createAuthenticator(context),
-    meter: createMeter(context),
+    meter,
     addresses: createAddressLimiter(),
     usage: createUsageCounter(context),
     tokens: sessionTokens(context.config),
   };
   return {
     enter: (request, operation) => enter(desk, request, operation),
-    record: (principal: Principal, status) => desk.usage.record(principal, status),
+    record: (principal: Principal, answered) => desk.usage.record(principal, answered),
     headersFor: (request) => rateHeaders([desk.addresses.read(networkOf(request), 'ip', nowOf(desk).getTime())]),
     async close() {
       await Promise.all([desk.meter.flush(), desk.usage.flush()]);

@@ -3,6 +3,7 @@ import type { Operation, ServiceName } from '../contracts/operation';
 import { SERVICES } from '../contracts/operation';
 import { agentOperations } from '../contracts/operations/agents';
 import { consoleOperations } from '../contracts/operations/console';
+import { portalOperations } from '../contracts/operations/portal';
 import { productOperations } from '../contracts/operations/products';
 import { openApiDocument } from './openapi';
 import type { Json } from './openapi-schemas';
@@ -27,6 +28,7 @@ export const allOperations: readonly Operation[] = [
   ...(Object.values(agentOperations) as Operation[]),
   ...(Object.values(consoleOperations) as Operation[]),
   ...productOperations,
+  ...(Object.values(portalOperations) as Operation[]),
 ];
 
 /** The services that have operations, in the order of their mounts. */

@@ -3,14 +3,18 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import type { Context } from '../context';
 import { agentOperations } from '../contracts/operations/agents';
 import { consoleOperations } from '../contracts/operations/console';
+import { portalOperations } from '../contracts/operations/portal';
 import { SERVICES } from '../contracts/operation';
 import { problem } from '../contracts/problem';
 import { agentServiceHandlers } from '../services/agents';
 import { consoleHandlers } from '../services/console';
 import { productBound } from '../services/product';
+import { portalHandlers } from '../services/product/portal-sessions';
 import type { Guard } from './guard';
+import { specHashes } from './published';
 import { docsRouter } from './docs';
-import { bind, opening, refuse, serviceRouter, type Bound } from './mount';
+import { bind, opening, serviceRouter, type Bound } from './mount';
+import { refuse } from './refuse';
 
 interface Health {
   store: () => Promise<boolean>;
@@ -22,6 +26,7 @@ export const boundOperations = (): Bound[] => [
   bind(agentOperations, agentServiceHandlers),
   bind(consoleOperations, consoleHandlers),
   productBound(),
+  bind(portalOperations, portalHandlers),
 ];
 
 /** `/readyz` names the dependency that is away, so that an operator need not guess. */
@@ -46,10 +51,12 @@ const routerError =
 export function createApp(context: Context, guard: Guard, health: Health): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', 'simple').set('case sensitive routing', true);
+  app.set('trust proxy', context.config.trustProxy);
   app.use(opening(guard));
   app.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
   app.get('/readyz', readiness(health));
   // Before the mounts: each of them answers every path below it that it does not know.
+  app.use(specHashes());
   app.use(docsRouter(context));
   const bounds = boundOperations();
   for (const service of SERVICES) app.use(`/${service}`, serviceRouter(service, bounds, { guard, context }));

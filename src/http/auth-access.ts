@@ -1,5 +1,6 @@
 /** Whether a known caller may do what an operation does. Deny by default: what no branch allows is refused. */
-import type { Access, MailScope, Principal } from '../contracts/principal';
+import type { Operation } from '../contracts/operation';
+import type { Access, MailScope, PortalPrincipal, Principal } from '../contracts/principal';
 import { problem, type Problem } from '../contracts/problem';
 import { grants, grantsAny } from '../domain/scopes';
 
@@ -16,12 +17,35 @@ export function authorise(principal: Principal, access: Access | MailAccess): Pr
     const isGranted = principal.kind === 'key' && access.scopes.every((scope) => grants(principal.scopes, scope));
     return isGranted ? null : forbidden(`This key needs the scopes ${access.scopes.join(', ')}.`, access.scopes);
   }
+  if (access.kind === 'portal') return forbidden('This endpoint takes portal tokens only.', ['portal token']);
   if (principal.kind === 'session') return sessionRefusal(principal, access.permission);
   if (access.kind === 'session') {
     return forbidden('This endpoint takes console sessions only, never a key.', ['session']);
   }
   const isGranted = principal.kind === 'key' && grantsAny(principal.scopes, access.scopes);
   return isGranted ? null : forbidden(`This key needs ${oneOf(access.scopes)}.`, access.scopes);
+}
+
+/** Portal tokens reach what is declared for them and nothing else. Null when the caller may go on. */
+export function portalRefusal(
+  { permissions, role }: PortalPrincipal,
+  { access, portal, service }: Pick<Operation, 'access' | 'portal' | 'service'>,
+): Problem | null {
+  if (access.kind === 'public' || access.kind === 'portal') return null;
+  const code = service === 'agents' ? 'forbidden' : 'portal_not_allowed';
+  if (portal === undefined) return problem(code, { message: 'Portal tokens do not reach this endpoint.' });
+  if (permissions.has(portal)) return null;
+  return problem(code, {
+    message: `The portal role ${role} lacks the permission ${portal}.`,
+    facts: { required: [portal] },
+  });
+}
+
+/** A portal token's body need not name the own company; where another is named, the service refuses it. */
+export function fillCompany({ ownCompany }: Operation, body: unknown, principal: Principal): void {
+  if (!ownCompany || principal.kind !== 'portal' || typeof body !== 'object' || body === null) return;
+  const fields = body as Record<string, unknown>;
+  fields[ownCompany] ??= principal.companyId;
 }
 
 const oneOf = (scopes: readonly string[]): string =>

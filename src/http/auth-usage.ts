@@ -1,47 +1,122 @@
 /** Counts the requests of each key in memory and stores the counts every two seconds. */
 import type { Context } from '../context';
+import type { Operation } from '../contracts/operation';
 import type { Principal } from '../contracts/principal';
+import { addCounts, durationBucket, HOUR_MS } from '../domain/usage';
 import { addUsage, type UsageDelta } from '../store/usage';
+import { addHours, type HourDelta } from '../store/usage-hours';
 
 const FLUSH_EVERY_MS = 2_000;
-/** While the store is away, counts of no more than this many keys are kept. */
-const KEYS_MAX = 10_000;
+/** While the store is away, counts of no more than this many keys, and hours of keys, are kept. */
+const ENTRIES_MAX = 10_000;
 const ERROR_FROM = 400;
+const RATE_LIMITED = 429;
+
+/** A request that was answered. */
+export interface Answered {
+  operation: Operation;
+  status: number;
+  /** How long the answer took. */
+  ms: number;
+}
 
 export interface UsageCounter {
-  record(principal: Principal, status: number): void;
+  record(principal: Principal, answered: Answered): void;
   /** Stores everything counted so far. */
   flush(): Promise<void>;
+}
+
+/** Deltas by what they are about, until they are stored; what could not be stored is added to again. */
+function createBuffer<Delta>(kind: {
+  idOf: (delta: Delta) => string;
+  merge: (into: Delta, delta: Delta) => void;
+  store: (batch: Delta[]) => Promise<void>;
+}) {
+  let waiting = new Map<string, Delta>();
+  function add(delta: Delta): void {
+    const id = kind.idOf(delta);
+    const before = waiting.get(id);
+    if (before) kind.merge(before, delta);
+    else if (waiting.size < ENTRIES_MAX) waiting.set(id, delta);
+  }
+  return {
+    add,
+    async flush(): Promise<void> {
+      const batch = [...waiting.values()];
+      waiting = new Map();
+      try {
+        await kind.store(batch);
+      } catch (error) {
+        for (const delta of batch) add(delta);
+        throw error;
+      }
+    },
+  };
+}
+
+const totalOf = (keyId: string, orgId: string, { operation, status }: Answered, at: Date): UsageDelta => ({
+  keyId,
+  orgId,
+  requests: 1,
+  errors: status >= ERROR_FROM ? 1 : 0,
+  lastUsedAt: at,
+  deprecated: operation.deprecated ? { [operation.id]: 1 } : {},
+});
+
+function hourOf(keyId: string, orgId: string, { operation, status, ms }: Answered, at: Date): HourDelta {
+  const isError = status >= ERROR_FROM;
+  const path = `${operation.method} /${operation.service}${operation.path}`;
+  return {
+    keyId,
+    orgId,
+    startMs: Math.floor(at.getTime() / HOUR_MS) * HOUR_MS,
+    requests: 1,
+    errors: isError ? 1 : 0,
+    rateLimited: status === RATE_LIMITED ? 1 : 0,
+    // A refusal at the door takes no time and would make everything else look fast.
+    durations: status === RATE_LIMITED ? {} : { [durationBucket(ms)]: 1 },
+    statuses: { [status]: 1 },
+    paths: { [path]: 1 },
+    failedPaths: isError ? { [path]: 1 } : {},
+  };
+}
+
+function mergeTotals(into: UsageDelta, delta: UsageDelta): void {
+  into.requests += delta.requests;
+  into.errors += delta.errors;
+  if (delta.lastUsedAt > into.lastUsedAt) into.lastUsedAt = delta.lastUsedAt;
+  addCounts(into.deprecated, delta.deprecated);
+}
+
+function mergeHours(into: HourDelta, delta: HourDelta): void {
+  into.requests += delta.requests;
+  into.errors += delta.errors;
+  into.rateLimited += delta.rateLimited;
+  for (const field of ['durations', 'statuses', 'paths', 'failedPaths'] as const) addCounts(into[field], delta[field]);
 }
 
 /** Builds the counter of this process. */
 export function createUsageCounter(context: Context): UsageCounter {
   const { store, clock, log } = context;
-  let counted = new Map<string, UsageDelta>();
+  const totals = createBuffer<UsageDelta>({
+    idOf: ({ keyId }) => keyId,
+    merge: mergeTotals,
+    store: (batch) => addUsage(store, batch),
+  });
+  const hours = createBuffer<HourDelta>({
+    idOf: ({ keyId, startMs }) => `${keyId}:${startMs}`,
+    merge: mergeHours,
+    store: (batch) => addHours(store, batch),
+  });
   let timer: NodeJS.Timeout | null = null;
   let flushing: Promise<void> = Promise.resolve();
 
-  function add(delta: UsageDelta): void {
-    const before = counted.get(delta.keyId);
-    if (!before && counted.size >= KEYS_MAX) return;
-    counted.set(delta.keyId, {
-      ...delta,
-      requests: delta.requests + (before?.requests ?? 0),
-      errors: delta.errors + (before?.errors ?? 0),
-      lastUsedAt: before && before.lastUsedAt > delta.lastUsedAt ? before.lastUsedAt : delta.lastUsedAt,
-    });
-  }
-
   async function storeCounted(): Promise<void> {
-    const batch = [...counted.values()];
-    counted = new Map();
-    try {
-      await addUsage(store, batch);
-    } catch (error) {
-      log.warn('usage not stored yet', { keys: batch.length, error });
-      for (const delta of batch) add(delta);
-      schedule();
-    }
+    const outcomes = await Promise.allSettled([totals.flush(), hours.flush()]);
+    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+    if (!failed) return;
+    log.warn('usage not stored yet', { error: failed.reason as unknown });
+    schedule();
   }
 
   function flush(): Promise<void> {
@@ -56,10 +131,12 @@ export function createUsageCounter(context: Context): UsageCounter {
   }
 
   return {
-    record(principal, status) {
+    record(principal, answered) {
       if (principal.kind !== 'key') return;
       const { keyId, orgId } = principal;
-      add({ keyId, orgId, requests: 1, errors: status >= ERROR_FROM ? 1 : 0, lastUsedAt: clock.now() });
+      const at = clock.now();
+      totals.add(totalOf(keyId, orgId, answered, at));
+      hours.add(hourOf(keyId, orgId, answered, at));
       schedule();
     },
     flush,

@@ -3,14 +3,19 @@ import { createHash } from 'node:crypto';
 import type { Context } from '../context';
 import { problem, type Problem } from '../contracts/problem';
 import type { Principal } from '../contracts/principal';
+import { FIRST_VERSION } from '../contracts/version';
 import { hashKey } from '../domain/api-key';
 import { permissionsOf } from '../domain/permissions';
+import { portalPermissionsOf } from '../domain/portal';
 import { sessionTokens, type SessionClaims } from '../services/console/session-token';
+import { findClientUser, hasCompany, type ClientUser } from '../store/client-users';
 import { readGuard } from '../store/guards';
 import { findKeyByHash, type KeyRecord } from '../store/keys';
+import { findPortalSession, type PortalSessionRecord } from '../store/portal-sessions';
 import { findSession, type SessionRecord } from '../store/sessions';
 import { readTenant, type TenantRecord } from '../store/tenants';
 import { findUser, type UserRecord } from '../store/users';
+import { portalTokens, type PortalClaims } from '../tokens/portal-token';
 import type { Credential } from './credentials';
 
 const ENTRIES_MAX = 10_000;
@@ -31,13 +36,23 @@ interface LoadedSession {
   user: UserRecord;
   tenant: TenantRecord;
 }
+interface LoadedPortal {
+  kind: 'portal';
+  session: PortalSessionRecord;
+  clientUser: ClientUser;
+  /** False once the client's company was deleted. */
+  hasCompany: boolean;
+  tenant: TenantRecord;
+}
 /** What the store knows about a credential. */
-export type Loaded = LoadedKey | LoadedSession;
+export type Loaded = LoadedKey | LoadedSession | LoadedPortal;
 
 /** A credential that is genuine as far as arithmetic can tell, and how to ask the store about it. */
 export interface Subject {
   id: string;
-  /** The token's own claims, for sessions. */
+  /** True when a signature of ours proved it, so that asking the store about it is no stranger's doing. */
+  isSigned: boolean;
+  /** The token's own claims, for console sessions. */
   claims: SessionClaims | null;
   /** The org whose guard fences this credential, or null when nobody has it. */
   locate(): Promise<string | null>;
@@ -52,8 +67,8 @@ export interface Held {
 }
 
 export interface Authenticator {
-  /** The subject of a credential; null for a forged or expired session token. */
-  subjectOf(credential: Extract<Credential, { kind: 'key' | 'session' }>): Promise<Subject | null>;
+  /** The subject of a credential; null for a forged or expired token. */
+  subjectOf(credential: Extract<Credential, { kind: 'key' | 'session' | 'portal' }>): Promise<Subject | null>;
   isKnown(subject: Subject): boolean;
   /** From memory, or from the store under the epoch read just before; null when nobody has the credential. */
   hold(subject: Subject): Promise<Held | null>;
@@ -78,6 +93,45 @@ async function loadSession(context: Context, claims: SessionClaims): Promise<Loa
   if (!session || !user || !tenant || session.userId !== user._id) return null;
   return { kind: 'session', session, user, tenant };
 }
+
+async function loadPortal({ store }: Context, claims: PortalClaims): Promise<LoadedPortal | null> {
+  const { orgId, companyId } = claims;
+  const [session, clientUser, isCompany, tenant] = await Promise.all([
+    findPortalSession(store, orgId, claims.sessionId),
+    findClientUser(store, orgId, claims.clientUserId),
+    hasCompany(store, orgId, companyId),
+    readTenant(store, orgId),
+  ]);
+  if (!session || !clientUser || !tenant) return null;
+  if (session.clientUserId !== clientUser.id || session.companyId !== companyId) return null;
+  return { kind: 'portal', session, clientUser, hasCompany: isCompany, tenant };
+}
+
+const subjectId = (...parts: string[]): string => createHash('sha256').update(parts.join(' ')).digest('base64url');
+
+const keySubject = (context: Context, hash: string): Subject => ({
+  id: hash,
+  isSigned: false,
+  claims: null,
+  locate: async () => (await findKeyByHash(context.store, hash))?.orgId ?? null,
+  load: () => loadKey(context, hash),
+});
+
+const sessionSubject = (context: Context, claims: SessionClaims): Subject => ({
+  id: subjectId(claims.orgId, claims.sessionId, claims.userId),
+  isSigned: true,
+  claims,
+  locate: () => Promise.resolve(claims.orgId),
+  load: () => loadSession(context, claims),
+});
+
+const portalSubject = (context: Context, claims: PortalClaims): Subject => ({
+  id: subjectId('portal', claims.orgId, claims.sessionId, claims.clientUserId, claims.companyId),
+  isSigned: true,
+  claims: null,
+  locate: () => Promise.resolve(claims.orgId),
+  load: () => loadPortal(context, claims),
+});
 
 /** Builds the authenticator of this process. */
 export function createAuthenticator(context: Context): Authenticator {
@@ -121,23 +175,13 @@ export function createAuthenticator(context: Context): Authenticator {
 
   return {
     async subjectOf(credential) {
-      if (credential.kind === 'key') {
-        const hash = hashKey(config.secrets.keyPepper, credential.key);
-        return {
-          id: hash,
-          claims: null,
-          locate: async () => (await findKeyByHash(store, hash))?.orgId ?? null,
-          load: () => loadKey(context, hash),
-        };
+      if (credential.kind === 'key') return keySubject(context, hashKey(config.secrets.keyPepper, credential.key));
+      if (credential.kind === 'portal') {
+        const claims = await portalTokens(config).verify(credential.token, clock.now());
+        return claims && portalSubject(context, claims);
       }
       const claims = await tokens.verify(credential.token, clock.now());
-      if (!claims) return null;
-      return {
-        id: createHash('sha256').update(`${claims.orgId} ${claims.sessionId} ${claims.userId}`).digest('base64url'),
-        claims,
-        locate: () => Promise.resolve(claims.orgId),
-        load: () => loadSession(context, claims),
-      };
+      return claims && sessionSubject(context, claims);
     },
     isKnown: (subject) => entries.has(subject.id),
     hold: async (subject) => remembered(subject) ?? (await once(subject.id, () => firstLoad(subject))),
@@ -148,19 +192,27 @@ export function createAuthenticator(context: Context): Authenticator {
 
 const hasPassed = (moment: Date | null, now: Date): boolean => moment !== null && moment.getTime() <= now.getTime();
 
+/** Whether the person behind a session still has the access it was opened for. */
+function mayStillEnter(loaded: LoadedSession | LoadedPortal): boolean {
+  if (loaded.kind === 'session') return loaded.user.disabledAt === null;
+  const { clientUser, session } = loaded;
+  return clientUser.status !== 'suspended' && clientUser.companyId === session.companyId && loaded.hasCompany;
+}
+
 /** Why the credential is refused, or null while it stands. */
 export function refusalOf(loaded: Loaded, now: Date): 'revoked' | 'expired' | null {
   if (loaded.kind === 'key') {
     if (loaded.key.revokedAt) return 'revoked';
     return hasPassed(loaded.key.expiresAt, now) ? 'expired' : null;
   }
-  if (loaded.session.revokedAt || loaded.user.disabledAt) return 'revoked';
+  if (loaded.session.revokedAt || !mayStillEnter(loaded)) return 'revoked';
   return hasPassed(loaded.session.expiresAt, now) ? 'expired' : null;
 }
 
 const REFUSAL_TEXTS = {
   key: { revoked: 'This API key was revoked.', expired: 'This API key has expired.' },
   session: { revoked: 'This session was ended.', expired: 'This session has expired.' },
+  portal: { revoked: 'This portal session was ended.', expired: 'This portal session has expired.' },
 };
 
 /** True when no later change can make the refusal wrong. */
@@ -183,6 +235,21 @@ export function principalOf(loaded: Loaded): Principal {
       keyId: key._id,
       keyTier: key.tier ?? tenant.tier,
       scopes: key.scopes,
+      apiVersion: key.apiVersion ?? FIRST_VERSION,
+    };
+  }
+  if (loaded.kind === 'portal') {
+    const { clientUser, session } = loaded;
+    return {
+      ...shared,
+      kind: 'portal',
+      id: clientUser.id,
+      sessionId: session._id,
+      email: clientUser.email,
+      companyId: session.companyId,
+      contactId: clientUser.contactId,
+      role: clientUser.role,
+      permissions: portalPermissionsOf(clientUser.role),
     };
   }
   const { user, session } = loaded;

@@ -19,7 +19,9 @@ export type Credential =
   | { kind: 'malformed' }
   /** A well-formed key of the kind this service takes. */
   | { kind: 'key'; key: string }
-  | { kind: 'session'; token: string };
+  | { kind: 'session'; token: string }
+  /** A bearer token that is no key: what people at a client's portal send. */
+  | { kind: 'portal'; token: string };
 
 const KEY_TEXT = new RegExp(`^(?:${Object.values(KEY_PREFIXES).join('|')})[0-9A-Za-z]{8}`);
 const KEY_PARAMETERS =
@@ -59,16 +61,20 @@ function keyCredential(sent: string[], kind: KeyKind): Credential {
   return key !== undefined && parseKey(key) === kind ? { kind: 'key', key } : { kind: 'malformed' };
 }
 
+/** Three parts in base64url; a key has no dots. */
+const SIGNED_TOKEN = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
+
 /** The mail service takes only X-Mail-Key; all others take both key headers, and the session cookie when there is neither. */
 export function readCredential(request: Caller, service: ServiceName, cookieName: string): Credential {
   if (service === 'mail') {
     const sent = valuesOf(request, 'x-mail-key').map((value) => value.trim());
     return sent.length === 0 ? { kind: 'none' } : keyCredential(sent, 'mail');
   }
-  const sent = [
-    ...valuesOf(request, 'authorization').map(bearerOf),
-    ...valuesOf(request, 'x-integration-key').map((value) => value.trim()),
-  ];
+  const bearers = valuesOf(request, 'authorization').map(bearerOf);
+  const sent = [...bearers, ...valuesOf(request, 'x-integration-key').map((value) => value.trim())];
+  const [bearer = ''] = bearers;
+  // Only where nothing else was sent: two credentials are refused below.
+  if (sent.length === 1 && SIGNED_TOKEN.test(bearer)) return { kind: 'portal', token: bearer };
   if (sent.length > 0) return keyCredential(sent, 'platform');
   const token = readCookie(request, cookieName);
   return token === null ? { kind: 'none' } : { kind: 'session', token };

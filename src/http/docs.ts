@@ -7,10 +7,11 @@ import { Router, type RequestHandler, type Response } from 'express';
 import type { Context } from '../context';
 import type { Operation, ServiceName } from '../contracts/operation';
 import { problem, PROBLEMS, type ProblemCode } from '../contracts/problem';
-import { matchesTag, stateTag, weakTag } from '../domain/etag';
-import { allOperations, documentedServices, serviceDocument, titleOf, wholeDocument } from './api-documents';
+import { matchesTag, weakTag } from '../domain/etag';
+import { allOperations, documentedServices, titleOf } from './api-documents';
 import { escapeHtml, renderMarkdown } from './markdown';
-import { refuse } from './mount';
+import { refuse } from './refuse';
+import { publishedDocument } from './published';
 
 const STYLE = `
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 64rem; margin: 2rem auto; padding: 0 1rem; color: #1c2430; background: #fff; }
@@ -35,13 +36,14 @@ function sendHtml(response: Response, html: string): void {
 
 const accessOf = ({ access }: Operation): string => {
   if (access.kind === 'public') return 'everybody';
+  if (access.kind === 'portal') return 'portal token';
   return access.kind === 'session' ? `session: ${access.permission}` : `key: ${access.scopes.join(', ')}`;
 };
 
 const row = (operation: Operation): string =>
   `<tr id="${operation.id}"><td class="method">${operation.method}</td>` +
   `<td><code>/${operation.service}${escapeHtml(operation.path)}</code></td>` +
-  `<td>${escapeHtml(operation.summary)}</td><td class="note">${escapeHtml(accessOf(operation))}</td></tr>`;
+  `<td>${escapeHtml(operation.summary)}${operation.deprecated ? ` <b>Deprecated, answers until ${operation.deprecated.sunset}</b>` : ''}</td><td class="note">${escapeHtml(accessOf(operation))}</td></tr>`;
 
 function section(service: ServiceName): string {
   const rows = allOperations.filter((operation) => operation.service === service).map(row);
@@ -88,29 +90,21 @@ async function errorPage(code: ProblemCode): Promise<string> {
 }
 
 /** A document that is built on the first request, serialised once and answered 304 while the client has it. */
-function documentHandler(build: () => unknown): RequestHandler {
-  let made: { text: string; tag: string } | null = null;
-  return (request, response) => {
-    if (!made) {
-      const text = `${JSON.stringify(build(), null, 2)}\n`;
-      made = { text, tag: weakTag(stateTag(text)) };
-    }
-    response.set({ ETag: made.tag, 'Cache-Control': 'no-cache' });
-    if (matchesTag(request.headers['if-none-match'], made.tag)) response.status(304).end();
-    else response.type('application/json').send(made.text);
+const documentHandler =
+  (of: ServiceName | 'all'): RequestHandler =>
+  (request, response) => {
+    const { text, hash } = publishedDocument(of);
+    const tag = weakTag(hash);
+    response.set({ ETag: tag, 'X-Spec-Hash': hash, 'Cache-Control': 'no-cache' });
+    if (matchesTag(request.headers['if-none-match'], tag)) response.status(304).end();
+    else response.type('application/json').send(text);
   };
-}
 
 /** Routes of the documentation. Mount it before the services, whose own routers answer 404 to every other path. */
 export function docsRouter(context: Context): Router {
   const router = Router({ caseSensitive: true });
-  router.get('/openapi.json', documentHandler(wholeDocument));
-  for (const service of documentedServices) {
-    router.get(
-      `/${service}/api/openapi.json`,
-      documentHandler(() => serviceDocument(service)),
-    );
-  }
+  router.get('/openapi.json', documentHandler('all'));
+  for (const service of documentedServices) router.get(`/${service}/api/openapi.json`, documentHandler(service));
   let index: string | null = null;
   router.get('/', (_request, response) => response.redirect('/docs'));
   router.get('/docs', (_request, response) => sendHtml(response, (index ??= indexPage())));

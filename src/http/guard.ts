@@ -1,5 +1,6 @@
 /** What stands between a request and its handler: who is calling, and whether they may call now. */
 import type { IncomingMessage } from 'node:http';
+import type { Answered } from './auth-usage';
 import type { Operation } from '../contracts/operation';
 import type { Problem } from '../contracts/problem';
 import type { Principal } from '../contracts/principal';
@@ -25,7 +26,7 @@ export interface Guard {
    */
   enter(request: IncomingMessage, operation: Operation): Promise<Admission>;
   /** Counts a finished request for the key's usage figures. */
-  record(principal: Principal, status: number): void;
+  record(principal: Principal, answered: Answered): void;
   /** Writes the usage figures that are pending. */
   close(): Promise<void>;
 }

@@ -7,6 +7,7 @@ import type { Principal } from '../contracts/principal';
 import { problem } from '../contracts/problem';
 import { fingerprintOf, idsFrom, isKept, KEPT_MS, LEASE_MS, readKey, scopeOf } from '../domain/idempotency';
 import { newId } from '../domain/ids';
+import { countKey, quotaSpent, uncountKey } from './auth-quota';
 import {
   completeRequest,
   findRequest,
@@ -126,11 +127,15 @@ export async function enterOnce(context: Context, asked: Asked): Promise<{ run: 
     const now = context.clock.now();
     const after = (milliseconds: number): Date => new Date(now.getTime() + milliseconds);
     const times = { created_at: now, expires_at: after(KEPT_MS), lease_until: after(LEASE_MS) };
-    const reserved = await reserveRequest(context.store, { _id, fingerprint, seed: randomUUID(), ...times });
+    const isCounted = await countKey(context, principal.orgId);
+    const fresh = { _id, fingerprint, seed: randomUUID(), ...times };
+    const reserved = isCounted ? await reserveRequest(context.store, fresh) : null;
     if (reserved) return { run: runOf(context, asked, reserved, false) };
+    if (isCounted) uncountKey(context, principal.orgId);
     const held = await findRequest(context.store, _id);
     const resumed = held ? await resume(context, asked, held, fingerprint) : null;
     if (resumed) return resumed;
+    if (!isCounted) throw quotaSpent(now);
   }
   throw problem('idempotency_in_progress', { headers: { 'Retry-After': '1' } });
 }

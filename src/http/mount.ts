@@ -3,13 +3,19 @@ import express, { Router, type Request, type RequestHandler, type Response } fro
 import type { Context } from '../context';
 import type { Call, Handler, Handlers, Operation, Reply, ServiceName } from '../contracts/operation';
 import { problem, type Finding } from '../contracts/problem';
+import { API_VERSIONS, LATEST_VERSION, type Sent, type VersionTable } from '../contracts/version';
+import { deprecationFault, deprecationHeaders } from '../domain/deprecation';
 import { newId } from '../domain/ids';
 import { matchesTag, weakTag } from '../domain/etag';
+import { fillCompany } from './auth-access';
 import { answerFor, toProblem } from './problems';
+import { refuse, sendRefusal } from './refuse';
 import type { Admission, Guard } from './guard';
 import { enterOnce, type Replay, type Run } from './idempotency';
 import { bodyValidator, depthFindings, textValidator, type Validator } from './validate';
+import { tagIn, versionOf, waysOf, withPlainTags, type Way } from './versions';
 
+const VARY = 'Authorization, X-Integration-Key, Cookie, Platform-Version';
 const BODY_BYTES_MAX = 256 * 1024;
 
 interface Route {
@@ -18,6 +24,17 @@ interface Route {
   params: Validator | null;
   query: Validator | null;
   body: Validator | null;
+  /** By version; only where the operation has changed since. */
+  ways: ReadonlyMap<string, Way>;
+  /** Headers that announce the end of a deprecated operation. */
+  notice: Record<string, string> | null;
+}
+
+/** What a mount works with. */
+interface MountParts {
+  guard: Guard;
+  context: Context;
+  versions: VersionTable;
 }
 
 /** A table of operations with its handlers, ready to mount. */
@@ -60,11 +77,11 @@ const noParameters = (query: Record<string, unknown>): Finding[] =>
   }));
 
 /** The body as sent. Depth first: a recursive schema must not follow nesting that nobody needs. */
-function readBody(route: Route, request: Request): unknown {
-  if (!route.body) return request.body;
+function readBody(route: Route, sent: unknown): unknown {
+  if (!route.body) return sent;
   // A request without a body means the empty object wherever that is a valid one.
-  const mayBeEmpty = request.body === undefined && route.body({}).length === 0;
-  const body: unknown = mayBeEmpty ? {} : request.body;
+  const mayBeEmpty = sent === undefined && route.body({}).length === 0;
+  const body: unknown = mayBeEmpty ? {} : sent;
   if (body === undefined) {
     throw problem(route.operation.invalidBody ?? 'validation_error', {
       message: 'A JSON body is required; send it as application/json.',
@@ -76,14 +93,25 @@ function readBody(route: Route, request: Request): unknown {
 }
 
 /** Express parses `?a=1` into text; a copy is validated and coerced in place. */
-function readInput(route: Route, request: Request) {
-  const query: Record<string, unknown> = { ...request.query };
+function readInput(route: Route, request: Request, way: Way | undefined) {
   const params: Record<string, unknown> = { ...request.params };
   // A path id that no record can have is simply an id that does not exist.
   if (route.params && route.params(params).length > 0) throw problem(notFoundCode(route.operation));
-  check(singleValued(query), route.operation, 'query');
+  check(singleValued(request.query), route.operation, 'query');
+  const sent = { query: { ...request.query } as Record<string, unknown>, body: request.body as unknown };
+  const { query, body } = way ? raised(route, sent, way) : sent;
   check(named(route.query ? route.query(query) : noParameters(query)), route.operation, 'query');
-  return { query, params, body: readBody(route, request) };
+  return { query, params, body: readBody(route, body) };
+}
+
+/** A request of an older version, checked as that version has it and then made one of the latest. */
+function raised({ operation }: Route, sent: Sent, way: Way): Sent {
+  if (way.query) check(named(way.query(sent.query)), operation, 'query');
+  if (way.body) {
+    check(depthFindings(sent.body), operation, 'body');
+    check(way.body(sent.body ?? {}), operation, 'body');
+  }
+  return way.up(sent);
 }
 
 /** Query findings name the parameter, not a pointer. */
@@ -101,10 +129,15 @@ interface Exchange {
   admission: Admission | null;
 }
 
-function sendReplay(response: Response, { status, headers, body }: Replay): void {
+const REFUSED_FROM = 400;
+
+function sendReplay(response: Response, replay: Replay, way: Way | undefined, context: Context): void {
+  const { status, headers, body } = replay;
   response.set(headers).status(status);
   if (body === null) response.end();
-  else response.type('json').send(body);
+  else if (status >= REFUSED_FROM)
+    sendRefusal(response, { status, body: JSON.parse(body) as Record<string, unknown> }, context);
+  else response.type('json').send(way ? JSON.stringify(way.down(JSON.parse(body), status)) : body);
 }
 
 /** Runs the handler and keeps what it answers for repeats of the request, before anybody sees it. */
@@ -120,22 +153,33 @@ async function handled(route: Route, call: Call<Operation, Context>, run: Run): 
   }
 }
 
-async function answer(route: Route, exchange: Exchange, context: Context): Promise<void> {
+async function answer(route: Route, exchange: Exchange, { context, versions }: MountParts): Promise<void> {
   const { request, response, admission } = exchange;
   const { principal, epoch } = admission as Admission;
-  const input = readInput(route, request);
+  const version = versionOf(request.headers['platform-version'], principal, versions);
+  const way = route.ways.get(version);
+  response.set('Platform-Version', version);
+  fillCompany(route.operation, request.body, principal);
+  const input = readInput(route, request, way);
   const entry = await enterOnce(context, { operation: route.operation, request, principal, input });
   if ('replay' in entry) {
-    sendReplay(response, entry.replay);
+    sendReplay(response, entry.replay, way, context);
     return;
   }
   const { run } = entry;
-  const call = { ...input, principal, epoch, context, requestId: exchange.requestId, headers: request.headers };
+  const call = {
+    ...input,
+    principal,
+    epoch,
+    context,
+    requestId: exchange.requestId,
+    headers: withPlainTags(request.headers, way),
+  };
   const reply = await handled(route, { ...call, newId: run.newId, isRepeat: run.isRepeat }, run);
   if (reply.headers) response.set(reply.headers);
   if (reply.etag !== undefined) {
-    const tag = weakTag(reply.etag);
-    response.set({ ETag: tag, 'Cache-Control': 'private, no-cache', Vary: 'Authorization, X-Integration-Key, Cookie' });
+    const tag = weakTag(tagIn(reply.etag, way));
+    response.set({ ETag: tag, 'Cache-Control': 'private, no-cache', Vary: VARY });
     if (request.method === 'GET' && matchesTag(request.headers['if-none-match'], tag)) {
       if (admission) response.set(admission.refund());
       response.status(304).end();
@@ -144,7 +188,7 @@ async function answer(route: Route, exchange: Exchange, context: Context): Promi
   }
   if (admission?.exhausted) throw admission.exhausted;
   if (reply.body === undefined) response.status(reply.status).end();
-  else response.status(reply.status).json(reply.body);
+  else response.status(reply.status).json(way ? way.down(reply.body, reply.status) : reply.body);
 }
 
 const logLine = (exchange: Exchange, operationId: string, context: Context): void => {
@@ -160,22 +204,8 @@ const logLine = (exchange: Exchange, operationId: string, context: Context): voi
   });
 };
 
-/** Sends a refusal in the service's own body shape. */
-export function refuse(
-  thrown: unknown,
-  service: ServiceName,
-  exchange: { response: Response; requestId: string },
-  context: Context,
-): void {
-  const refusal = toProblem(thrown);
-  if (refusal.status >= 500)
-    context.log.error(refusal.code, { request_id: exchange.requestId, error: refusal.cause ?? refusal });
-  if (exchange.response.headersSent) return;
-  const { status, headers, body } = answerFor(refusal, service, exchange.requestId);
-  exchange.response.set(headers).status(status).json(body);
-}
-
-function serve(route: Route, guard: Guard, context: Context): RequestHandler {
+function serve(route: Route, parts: MountParts): RequestHandler {
+  const { guard, context } = parts;
   const parse = express.json({
     limit: route.operation.bodyBytesMax ?? BODY_BYTES_MAX,
     strict: false,
@@ -193,18 +223,21 @@ function serve(route: Route, guard: Guard, context: Context): RequestHandler {
       startedAt: performance.now(),
       admission: null,
     };
+    if (route.notice) response.set(route.notice);
     try {
       const admission = await guard.enter(request, route.operation);
       exchange.admission = admission;
       response.set(admission.headers);
       if (route.body) await parseBody(request, response);
-      await answer(route, exchange, context);
+      await answer(route, exchange, parts);
     } catch (error) {
       refuse(error, route.operation.service, exchange, context);
       // Our own outage costs the caller nothing; the headers have left with the reply already.
       if (response.statusCode === 503) void exchange.admission?.refund();
     }
-    if (exchange.admission) guard.record(exchange.admission.principal, response.statusCode);
+    const { operation } = route;
+    const answered = { operation, status: response.statusCode, ms: performance.now() - exchange.startedAt };
+    if (exchange.admission) guard.record(exchange.admission.principal, answered);
     logLine(exchange, route.operation.id, context);
   };
 }
@@ -219,12 +252,20 @@ export const opening =
       'X-Request-Id': newId('req'),
       'X-Content-Type-Options': 'nosniff',
       'Cache-Control': 'private, no-store',
+      'Platform-Version': LATEST_VERSION,
       ...guard.headersFor(request),
     });
     next();
   };
 
-function routeOf(operation: Operation, handler: Handler<Operation, Context> | undefined): Route {
+function noticeOf({ id, deprecated }: Operation, { config }: Context): Record<string, string> | null {
+  if (!deprecated) return null;
+  const fault = deprecationFault(deprecated);
+  if (fault) throw new Error(`Operation ${id} cannot be deprecated like this: ${fault}`);
+  return deprecationHeaders(deprecated, { docs: `${config.publicUrl}/docs`, id });
+}
+
+function routeOf(operation: Operation, handler: Handler<Operation, Context> | undefined, parts: MountParts): Route {
   if (!handler) throw new Error(`Operation ${operation.id} has no handler`);
   const access: unknown = operation.access;
   if (!access) throw new Error(`Operation ${operation.id} declares no access; routes without one are not served`);
@@ -234,6 +275,8 @@ function routeOf(operation: Operation, handler: Handler<Operation, Context> | un
     params: operation.params ? textValidator(operation.params) : null,
     query: operation.query ? textValidator(operation.query) : null,
     body: operation.body ? bodyValidator(operation.body) : null,
+    ways: waysOf(operation, parts.versions),
+    notice: noticeOf(operation, parts.context),
   };
 }
 
@@ -243,14 +286,15 @@ const parametersIn = (path: string): number => path.split('/:').length;
 export function serviceRouter(
   service: ServiceName,
   bounds: Bound[],
-  parts: { guard: Guard; context: Context },
+  given: { guard: Guard; context: Context; versions?: VersionTable },
 ): Router {
+  const parts: MountParts = { versions: API_VERSIONS, ...given };
   const router = Router({ caseSensitive: true, strict: false });
   const paths = new Map<string, Map<string, RequestHandler>>();
   for (const { operations, handlers } of bounds) {
     for (const operation of operations.filter((candidate) => candidate.service === service)) {
       const methods = paths.get(operation.path) ?? new Map<string, RequestHandler>();
-      const route = serve(routeOf(operation, handlers[operation.id]), parts.guard, parts.context);
+      const route = serve(routeOf(operation, handlers[operation.id], parts), parts);
       paths.set(operation.path, methods.set(operation.method, route));
     }
   }

@@ -1,8 +1,9 @@
 /** The refusals of an operation as OpenAPI responses, each with the body that really is sent. */
 import { takesIdempotencyKey, type Operation, type ServiceName } from '../contracts/operation';
 import { problem, PROBLEMS, type ProblemCode } from '../contracts/problem';
-import { Enum, Json as OpenObject, Type, type TSchema } from '../contracts/schema';
+import { Anything, Enum, Json as OpenObject, Type, type TSchema } from '../contracts/schema';
 import type { Json, SchemaRegister } from './openapi-schemas';
+import { PROBLEM_TYPE } from './accepts';
 import { answerFor } from './problems';
 
 const EXAMPLE_REQUEST = 'req_01KAJ5Q3Z8M4T7V9X2B6C1D0EF';
@@ -49,6 +50,20 @@ const rateLimit = {
 const RateLimitError = Type.Object(rateLimit, { $id: 'RateLimitError' });
 const AgentRateLimitError = Type.Object({ ...rateLimit, ...agentFields }, { $id: 'AgentRateLimitError' });
 
+/** What `Accept: application/problem+json` gets in place of any of them. */
+const ProblemDetails = Type.Object(
+  {
+    type: Type.String({ format: 'uri', description: 'Page that explains the code' }),
+    title: Type.String(),
+    status: Type.Integer(),
+    detail: Type.String({ description: 'What is wrong, in words' }),
+    instance: Type.String({ description: 'Id of the request' }),
+    code: Enum([...new Set([...CODES, ...productCodes])]),
+    details: Type.Optional(Anything({ description: 'The same as in the other format' })),
+  },
+  { $id: 'ProblemDetails' },
+);
+
 const EXAMPLE_FACTS: Partial<Record<ProblemCode, Parameters<typeof problem>[1]>> = {
   rate_limited: {
     message: 'Rate limit exceeded: 100 requests per 1m for this tenant. Retry in 23 s.',
@@ -74,7 +89,13 @@ const takesInput = ({ body, query }: Operation): boolean => body !== undefined |
 /** Every refusal an operation can answer: its own and those that come with how it is reached. */
 function codesOf(operation: Operation): ProblemCode[] {
   const { access, body, params, errors = [], invalidBody } = operation;
-  const codes: ProblemCode[] = [...errors, 'internal_error', 'store_unavailable'];
+  const codes: ProblemCode[] = [
+    ...errors,
+    'unknown_version',
+    'headers_too_large',
+    'internal_error',
+    'store_unavailable',
+  ];
   if (takesInput(operation)) codes.push('validation_error');
   if (body) codes.push('invalid_json', 'payload_too_large', 'unsupported_media_type');
   if (invalidBody) codes.push(invalidBody);
@@ -84,7 +105,7 @@ function codesOf(operation: Operation): ProblemCode[] {
   if (access.kind === 'product') codes.push('ambiguous_credentials');
   if (operation.method !== 'GET') codes.push('csrf_failed');
   if (takesIdempotencyKey(operation))
-    codes.push('validation_error', 'idempotency_in_progress', 'idempotency_key_reused');
+    codes.push('validation_error', 'idempotency_in_progress', 'idempotency_key_reused', 'idempotency_quota_exceeded');
   return codes;
 }
 
@@ -104,9 +125,10 @@ function responseOf(codes: ProblemCode[], service: ServiceName, register: Schema
     ...(HEADERS[status] ? { headers: HEADERS[status] } : {}),
     content: {
       'application/json': {
-        schema: schemas.length === 1 ? schemas[0] : { oneOf: schemas },
+        schema: schemas.length === 1 ? schemas[0] : { anyOf: schemas },
         examples: Object.fromEntries(codes.map((code) => [code, exampleOf(code, service)])),
       },
+      [PROBLEM_TYPE]: { schema: register.show(ProblemDetails) },
     },
   };
 }

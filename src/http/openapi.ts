@@ -2,7 +2,9 @@
 import { takesIdempotencyKey, type Operation, type ServiceName } from '../contracts/operation';
 import type { Access } from '../contracts/principal';
 import type { TSchema } from '../contracts/schema';
+import { LATEST_VERSION, VERSION_DATES } from '../contracts/version';
 import { responseRegister, type ResponseRegister } from './openapi-errors';
+import { linkRegister, type LinkRegister } from './openapi-links';
 import { schemaRegister, shownParameter, type Json, type SchemaRegister } from './openapi-schemas';
 
 /** What a document is about. */
@@ -14,13 +16,13 @@ export interface DocumentInfo {
   serverPath: string;
 }
 
-const VERSION = '2026-11-20';
-
 const text = (description: string): Json => ({ description, schema: { type: 'string' } });
 const whole = (description: string): Json => ({ description, schema: { type: 'integer' } });
 
 const HEADERS: Record<string, Json> = {
   'X-Request-Id': text('Names this request in the log and in support'),
+  'Platform-Version': text('The version of the API this answer has'),
+  'X-Spec-Hash': text('Changes whenever this document does'),
   'X-RateLimit-Limit': whole('Requests per window of the policy nearest to its limit'),
   'X-RateLimit-Remaining': whole('Requests left in its window'),
   'X-RateLimit-Reset': whole('Unix time, in seconds, when its window resets'),
@@ -30,6 +32,9 @@ const HEADERS: Record<string, Json> = {
   'WWW-Authenticate': text('The scheme to authenticate with'),
   ETag: text('Weak entity tag of the answer; send it back in `If-None-Match` or `If-Match`'),
   Location: text('Address of the new record'),
+  Deprecation: text('Since when the operation is deprecated: `@` and Unix seconds'),
+  Sunset: text('When it may be gone'),
+  Link: text('Where to read more, and what to use in its place'),
   'Idempotency-Replayed': text('`true` when this answer was given to an earlier request with the same key'),
 };
 
@@ -50,6 +55,12 @@ const PARAMETERS = {
     in: 'header',
     description: 'Tag of the version you read; 412 when it is no longer the current one',
     schema: { type: 'string' },
+  },
+  PlatformVersion: {
+    name: 'Platform-Version',
+    in: 'header',
+    description: 'Version of the API; without it the one the key is pinned to, or the latest',
+    schema: { type: 'string', enum: [...VERSION_DATES] },
   },
   IdempotencyKey: {
     name: 'Idempotency-Key',
@@ -75,19 +86,39 @@ const SECURITY: Record<string, Json> = {
     name: '__Host-session',
     description: 'The console’s session; methods other than GET also send `X-CSRF-Token`',
   },
+  portalToken: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'The token of a client user: `Authorization: Bearer <token>`; it sees what belongs to their company',
+  },
 };
 
 const SECURITY_OF: Record<Access['kind'], Json[]> = {
   public: [],
   session: [{ session: [] }],
+  portal: [{ portalToken: [] }],
   product: [{ apiKey: [] }, { integrationKey: [] }, { session: [] }],
 };
 
-function accessText(access: Access): string {
+const securityOf = ({ access, portal }: Operation): Json[] => [
+  ...SECURITY_OF[access.kind],
+  ...(portal ? [{ portalToken: [] }] : []),
+];
+
+function accessText({ access, portal }: Operation): string {
   if (access.kind === 'public') return 'Open to everybody.';
+  if (access.kind === 'portal') return 'Needs a portal token.';
+  const orToken = portal ? `, or a portal token with \`${portal}\`` : '';
   const session = `a session with \`${access.permission}\``;
   if (access.kind === 'session') return `Needs ${session}.`;
-  return `Needs a key with the scope ${access.scopes.map((scope) => `\`${scope}\``).join(' or ')}, or ${session}.`;
+  return `Needs a key with the scope ${access.scopes.map((scope) => `\`${scope}\``).join(' or ')}, or ${session}${orToken}.`;
+}
+
+function sunsetText({ deprecated }: Operation): string {
+  if (!deprecated) return '';
+  const { since, sunset, successor } = deprecated;
+  return `Deprecated since ${since}; answers until ${sunset} at least.${successor ? ` Use \`${successor}\` in its place.` : ''}`;
 }
 
 const fieldsOf = (schema: TSchema | undefined): [string, TSchema][] =>
@@ -99,6 +130,15 @@ const requiredOf = (schema: TSchema | undefined): readonly string[] =>
 /** A read whose answer carries a tag. */
 const isConditional = ({ method, access, unmetered }: Operation): boolean =>
   method === 'GET' && access.kind === 'product' && !unmetered;
+
+/** Parameters known by a pattern are the properties of one object that is written as parameters of their own. */
+function patternedParameters({ query }: Operation): Json[] {
+  const patterns = (query as { patternProperties?: Json } | undefined)?.patternProperties;
+  if (!patterns) return [];
+  const schema = { type: 'object', patternProperties: patterns, additionalProperties: false };
+  const description = 'Filters by custom fields: `cf.<key>` and `cf.<key>.<operator>`';
+  return [{ name: 'cf', in: 'query', description, style: 'form', explode: true, schema }];
+}
 
 function parametersOf(operation: Operation, register: SchemaRegister): Json[] {
   const described = (schema: TSchema): Json => (schema.description ? { description: schema.description } : {});
@@ -119,18 +159,24 @@ function parametersOf(operation: Operation, register: SchemaRegister): Json[] {
   return [
     ...path,
     ...query,
+    ...patternedParameters(operation),
+    parameterRef('PlatformVersion'),
     ...(isConditional(operation) ? [parameterRef('IfNoneMatch')] : []),
     ...(operation.errors?.includes('version_conflict') ? [parameterRef('IfMatch')] : []),
     ...(takesIdempotencyKey(operation) ? [parameterRef('IdempotencyKey')] : []),
   ];
 }
 
+/** A request without a body means the empty object wherever that is a valid one. */
+const mayBeEmpty = (body: TSchema): boolean =>
+  requiredOf(body).length === 0 && !['minProperties', 'oneOf', 'anyOf'].some((keyword) => keyword in body);
+
 function requestBodyOf({ body, examples = {} }: Operation, register: SchemaRegister): Json {
   if (!body) return {};
   const shown = Object.entries(examples).map(([name, value]) => [name, { value }]);
   return {
     requestBody: {
-      required: true,
+      required: !mayBeEmpty(body),
       content: {
         'application/json': {
           schema: register.show(body),
@@ -147,6 +193,9 @@ function successHeaders(operation: Operation, status: number): string[] {
   const changes = operation.method !== 'GET' && (operation.errors?.includes('version_conflict') ?? false);
   return [
     'X-Request-Id',
+    'Platform-Version',
+    'X-Spec-Hash',
+    ...(operation.deprecated ? ['Deprecation', 'Sunset', 'Link'] : []),
     ...(operation.access.kind === 'product' && !operation.unmetered ? LIMITED : []),
     ...(isConditional(operation) || (changes && status !== 204) ? ['ETag'] : []),
     ...(status === 201 ? ['Location'] : []),
@@ -154,13 +203,19 @@ function successHeaders(operation: Operation, status: number): string[] {
   ];
 }
 
-function successesOf(operation: Operation, register: SchemaRegister): Json {
+function linksIn(links: LinkRegister, operation: Operation, status: number): Json {
+  const next = links.linksOf(operation, status);
+  return Object.keys(next).length > 0 ? { links: next } : {};
+}
+
+function successesOf(operation: Operation, register: SchemaRegister, links: LinkRegister): Json {
   const declared = Object.entries(operation.responses).map(([status, schema]) => [
     status,
     {
       description: SUCCESS[Number(status)] ?? 'Done',
       headers: headerRefs(successHeaders(operation, Number(status))),
       ...(schema ? { content: { 'application/json': { schema: register.show(schema) } } } : {}),
+      ...linksIn(links, operation, Number(status)),
     },
   ]);
   const unchanged = {
@@ -170,17 +225,24 @@ function successesOf(operation: Operation, register: SchemaRegister): Json {
   return { ...(Object.fromEntries(declared) as Json), ...(isConditional(operation) ? { 304: unchanged } : {}) };
 }
 
-function shownOperation(operation: Operation, register: SchemaRegister, refusals: ResponseRegister): Json {
+interface Registers {
+  register: SchemaRegister;
+  refusals: ResponseRegister;
+  links: LinkRegister;
+}
+
+function shownOperation(operation: Operation, { register, refusals, links }: Registers): Json {
   const parameters = parametersOf(operation, register);
   return {
     operationId: operation.id,
     summary: operation.summary,
-    description: [operation.description, accessText(operation.access)].filter(Boolean).join('\n\n'),
+    description: [operation.description, sunsetText(operation), accessText(operation)].filter(Boolean).join('\n\n'),
+    ...(operation.deprecated ? { deprecated: true } : {}),
     tags: [operation.tag],
-    security: SECURITY_OF[operation.access.kind],
+    security: securityOf(operation),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...requestBodyOf(operation, register),
-    responses: { ...successesOf(operation, register), ...refusals.refusalsOf(operation) },
+    responses: { ...successesOf(operation, register, links), ...refusals.refusalsOf(operation) },
   };
 }
 
@@ -206,19 +268,23 @@ function used(components: Record<string, Json>, kind: string, document: string):
 export function openApiDocument(operations: readonly Operation[], info: DocumentInfo): Json {
   const register = schemaRegister();
   const refusals = responseRegister(register);
+  const links = linkRegister(operations);
   const paths: Record<string, Json> = {};
   for (const operation of operations) {
     const path = templated(info.service === 'all' ? `/${operation.service}${operation.path}` : operation.path);
-    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: shownOperation(operation, register, refusals) };
+    paths[path] = {
+      ...paths[path],
+      [operation.method.toLowerCase()]: shownOperation(operation, { register, refusals, links }),
+    };
   }
   const responses = refusals.components();
   const written = JSON.stringify({ paths, responses });
   const schemes = new Set(
-    operations.flatMap(({ access }) => SECURITY_OF[access.kind].flatMap((scheme) => Object.keys(scheme))),
+    operations.flatMap((operation) => securityOf(operation).flatMap((scheme) => Object.keys(scheme))),
   );
   return {
     openapi: '3.1.0',
-    info: { title: info.title, version: VERSION, license: { name: 'MIT', identifier: 'MIT' } },
+    info: { title: info.title, version: LATEST_VERSION, license: { name: 'MIT', identifier: 'MIT' } },
     servers: [{ url: info.serverPath || '/' }],
     tags: tagsOf(operations),
     paths,
@@ -227,6 +293,7 @@ export function openApiDocument(operations: readonly Operation[], info: Document
       responses,
       parameters: used(PARAMETERS, 'parameters', written),
       headers: used(HEADERS, 'headers', written),
+      links: links.components(),
       securitySchemes: Object.fromEntries(Object.entries(SECURITY).filter(([name]) => schemes.has(name))),
     },
   };

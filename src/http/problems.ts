@@ -1,6 +1,6 @@
 /** A thrown error → status, headers and the body each service's clients expect. */
 import type { ServiceName } from '../contracts/operation';
-import { Problem, problem, PROBLEMS } from '../contracts/problem';
+import { Problem, problem, PROBLEMS, type ProblemCode } from '../contracts/problem';
 import { isStoreBusy, isStoreDown } from '../store/outages';
 
 interface Answer {
@@ -52,6 +52,30 @@ function productBody(thrown: Problem, requestId: string): Record<string, unknown
     code: PROBLEMS[thrown.code].product,
     details: { ...thrown.facts, ...(errors.length > 0 ? { errors } : {}) },
     requestId,
+  };
+}
+
+const CODES = Object.keys(PROBLEMS) as ProblemCode[];
+
+/** The catalogue's code behind either spelling. */
+const codeOf = (spelling: unknown): ProblemCode =>
+  CODES.find((code) => code === spelling || PROBLEMS[code].product === spelling) ?? 'internal_error';
+
+/**
+ * The same refusal as RFC 9457 has it: made of the body in the service's own shape, so that a stored answer can be
+ * shown in either. `code` is the one that body has, `instance` the request's id.
+ */
+export function problemDetails(body: Record<string, unknown>, status: number, docsBase: string) {
+  const spelling = body['code'] ?? body['error'];
+  const code = codeOf(spelling);
+  return {
+    type: `${docsBase}/docs/errors/${code}`,
+    title: PROBLEMS[code].text,
+    status,
+    detail: body['message'] ?? body['error'],
+    instance: body['requestId'] ?? body['request_id'],
+    code: spelling,
+    ...(body['details'] === undefined ? {} : { details: body['details'] }),
   };
 }
 

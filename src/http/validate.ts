@@ -126,19 +126,25 @@ function discriminators(error: ErrorObject): string[] {
   });
 }
 
-const NESTING: readonly string[] = ['oneOf', 'anyOf', 'if'];
+const NESTING: readonly string[] = ['oneOf', 'anyOf', 'if', 'propertyNames'];
 
-/** `if`, `oneOf` and `anyOf` only say that their members failed; the members' own errors are the useful ones. */
+/** `if`, `oneOf`, `anyOf` and `propertyNames` only say that their members failed; the members' own errors are the useful ones. */
 const isNoise = (error: ErrorObject, all: ErrorObject[]): boolean =>
   NESTING.includes(error.keyword) &&
   all.some((other) => other.instancePath.startsWith(error.instancePath) && other !== error);
 
+/** A name that is not allowed is pointed at itself, escaped as pointers are. */
+const pathOf = ({ instancePath, propertyName }: ErrorObject): string =>
+  propertyName === undefined
+    ? instancePath
+    : `${instancePath}/${propertyName.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+
 function findingOf(error: ErrorObject): Finding {
   const worded = WORDINGS[error.keyword]?.(error) ?? { message: error.message ?? 'is not valid' };
   return {
-    path: worded.path ?? error.instancePath,
+    path: worded.path ?? pathOf(error),
     code: error.keyword === 'additionalProperties' ? 'unknown_field' : error.keyword,
-    message: worded.message,
+    message: error.propertyName === undefined ? worded.message : `this key ${worded.message}`,
     ...(worded.suggestion ? { suggestion: worded.suggestion } : {}),
   };
 }

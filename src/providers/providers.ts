@@ -15,9 +15,8 @@ export interface Providers {
 }
 
 /** Builds every provider from the configuration; nothing connects before it is used. */
-export function createProviders(config: Config): Providers {
+export function createProviders(config: Config, mail: Mail = createMail(config.mail)): Providers {
   const http = createHttp({ allowAddresses: config.httpAllowAddresses });
-  const mail = createMail(config.mail);
   return {
     ai: createAi(config.ai),
     mail,

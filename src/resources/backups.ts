@@ -3,6 +3,20 @@ import { field } from './field';
 import { resource } from './resource';
 import { enters, exampleId } from './rules';
 
+interface Run {
+  status: string;
+  lastRunAt: string | null;
+}
+
+/** A job that had failed and names another `lastRunAt` has run, and failed, again: not every system reports that it began. */
+const isFailure = (after: Run, before: Run | null): boolean =>
+  after.status === 'failed' && (before?.status !== 'failed' || before.lastRunAt !== after.lastRunAt);
+
+function failuresAfter(after: Run & { consecutiveFailures: number }, before: Run | null): number {
+  if (isFailure(after, before)) return after.consecutiveFailures + 1;
+  return after.status === 'succeeded' || after.status === 'warning' ? 0 : after.consecutiveFailures;
+}
+
 const TYPES = ['image', 'file', 'm365', 'google', 'database'] as const;
 
 /** Jobs: one thing that is saved. Their status is how the last run ended. */
@@ -22,13 +36,29 @@ export const jobs = resource({
     lastRunAt: field.datetime().filterable().sortable(),
     lastDurationSeconds: field.integer().sortable(),
     bytesProtected: field.integer().sortable(),
+    lastErrorCode: field
+      .string()
+      .filterable()
+      .described(
+        'Why the last run failed or warned, in the words of the backup system; null while one runs or succeeded',
+      ),
+    consecutiveFailures: field
+      .integer(0)
+      .default(0)
+      .serverSet()
+      .sortable()
+      .described('Runs that failed since the last one that left a copy'),
     retentionDays: field.integer(1, 3_650).default(30),
     enabled: field.boolean().default(true).filterable(),
   },
   label: 'name',
   lists: ['deviceId', 'scheduleId', 'companyId', 'status'],
   labelled: ['deviceId'],
-  also: (_job, labels) => ({ hostname: labels['deviceId'] ?? null }),
+  computed: (after, before) => ({
+    consecutiveFailures: failuresAfter(after, before),
+    lastErrorCode: after.status === 'running' || after.status === 'succeeded' ? null : after.lastErrorCode,
+  }),
+  also: ({ lastErrorCode }, labels) => ({ hostname: labels['deviceId'] ?? null, error_code: lastErrorCode }),
   events: {
     started: { on: 'update', text: 'A backup began.', when: enters('status', 'running') },
     succeeded: { on: 'update', text: 'A backup ended with a usable copy.', when: enters('status', 'succeeded') },
@@ -37,7 +67,12 @@ export const jobs = resource({
       text: 'A backup ended with a copy that lacks something.',
       when: enters('status', 'warning'),
     },
-    failed: { on: 'update', text: 'A backup ended without a usable copy.', when: enters('status', 'failed') },
+    failed: {
+      on: 'update',
+      text: 'A backup ended without a usable copy.',
+      when: (before, after) => isFailure(after, before),
+      fires: { change: { status: 'failed', lastErrorCode: 'VSS_TIMEOUT', lastRunAt: '2026-11-20T02:30:00.000Z' } },
+    },
   },
   examples: {
     create: { name: 'File server, nightly', companyId: exampleId('cmp'), jobType: 'image', retentionDays: 90 },
@@ -83,15 +118,36 @@ export const restorePoints = resource({
     location: field.choice(['local', 'cloud', 'both']).default('cloud').fixed().filterable(),
     verificationStatus: field.choice(['pending', 'passed', 'failed']).default('pending').filterable(),
     expiresAt: field.datetime().filterable().sortable(),
+    expiredAt: field.datetime().serverSet().described('When it was noticed that `expiresAt` has passed'),
   },
   label: 'pointAt',
   lists: ['jobId', 'deviceId'],
+  clientThrough: 'jobId',
+  computed: ({ expiresAt, expiredAt }, before) => ({
+    expiredAt: before && before.expiresAt !== expiresAt ? null : expiredAt,
+  }),
+  timer: {
+    fields: ['expiresAt', 'expiredAt'],
+    waits: {},
+    next: ({ expiresAt, expiredAt }) =>
+      expiresAt === null || expiredAt !== null ? null : { at: expiresAt, change: { expiredAt: expiresAt } },
+  },
   events: {
     created: { on: 'create', text: 'A copy was made that can be restored.' },
     verification_failed: {
       on: 'update',
       text: 'A copy turned out to be unusable.',
       when: enters('verificationStatus', 'failed'),
+    },
+    expired: {
+      on: 'update',
+      text: 'A copy is older than it is kept.',
+      when: (before, after) => before.expiredAt === null && after.expiredAt !== null,
+      fires: {
+        by: 'timer',
+        given: { expiresAt: '2026-11-20T23:00:00.000Z' },
+        change: { expiredAt: '2026-11-20T23:00:00.000Z' },
+      },
     },
   },
   examples: {

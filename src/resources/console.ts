@@ -47,16 +47,27 @@ export const users = resource({
     displayName: field.string().required().sortable(),
     roleIds: field.strings().required().filterable(),
     status: field.choice(['invited', 'active', 'disabled']).default('invited').filterable().sortable(),
+    lastLoginAt: field
+      .datetime()
+      .serverSet()
+      .filterable()
+      .sortable()
+      .described('Null: these records describe people; the accounts that sign in are kept apart'),
     mfaEnabled: field.boolean().default(false).filterable(),
     timezone: field.string().default('UTC'),
   },
   label: 'displayName',
-  lists: ['email'],
+  lists: ['email', 'roleIds'],
   events: {
     invited: { on: 'create', text: 'A person was invited.', when: is('status', 'invited') },
     activated: { on: 'update', text: 'A person was activated.', when: enters('status', 'active') },
     disabled: { on: 'update', text: 'A person was disabled.', when: enters('status', 'disabled') },
-    role_changed: { on: 'update', text: 'The roles of a person changed.', when: changes('roleIds') },
+    role_changed: {
+      on: 'update',
+      text: 'The roles of a person changed.',
+      when: changes('roleIds'),
+      fires: { change: { roleIds: [exampleId('rol'), 'rol_oncall'] } },
+    },
     deleted: { on: 'delete', text: 'A person was deleted.' },
   },
   examples: {
@@ -76,8 +87,22 @@ export const roles = resource({
     name: field.string().required().sortable(),
     description: field.text(),
     permissions: field.strings().required(),
+    isSystem: field
+      .boolean()
+      .default(false)
+      .serverSet()
+      .filterable()
+      .described('False: no role of this list ships with the product yet. One that does is not deleted'),
+    memberCount: field.integer(0).default(0).serverSet().sortable().described('Users that have this role'),
   },
   label: 'name',
+  tally: {
+    from: 'users',
+    by: 'roleIds',
+    where: {},
+    change: (_role, memberCount) => ({ memberCount }),
+  },
+  kept: ({ isSystem }) => (isSystem ? 'This role ships with the product and is kept.' : null),
   events: {
     created: { on: 'create', text: 'A role was created.' },
     updated: { on: 'update', text: 'A role changed.' },
@@ -104,9 +129,49 @@ export const entitySyncs = resource({
     conflictPolicy: field.choice(['source_wins', 'target_wins', 'newest_wins']).default('source_wins').filterable(),
     fieldMap: field.object(),
     status: field.choice(['active', 'paused', 'error']).default('active').filterable().sortable(),
+    lastSyncAt: field.datetime().serverSet().filterable().sortable().described('Moved by POST /:id/result'),
+    lastError: field.string().serverSet().described('What the last pass said, if it failed'),
   },
   label: 'entityType',
-  events: { failed: { on: 'update', text: 'A sync stopped with an error.', when: enters('status', 'error') } },
+  actions: {
+    result: {
+      verb: 'report',
+      summary: 'Report how a pass of a sync ended',
+      description:
+        'For the integration that copies the records. A pass that failed makes the sync `error`, the next that succeeds makes it `active` again.',
+      takes: {
+        outcome: field.choice(['succeeded', 'failed']).required(),
+        at: field.datetime().required().described('When the pass ended; the same moment again is the same report'),
+        error: field.string(),
+      },
+      change: ({ status }, { outcome, at, error }) => ({
+        status: outcome === 'failed' ? ('error' as const) : status === 'error' ? ('active' as const) : status,
+        lastSyncAt: String(at),
+        lastError: outcome === 'failed' ? ((error as string | undefined) ?? 'no reason was given') : null,
+      }),
+      example: { outcome: 'succeeded', at: '2026-11-20T22:40:00.000Z' },
+    },
+  },
+  events: {
+    completed: {
+      on: 'update',
+      text: 'A pass of a sync ended well.',
+      when: (before, after) => before.lastSyncAt !== after.lastSyncAt && after.lastError === null,
+      fires: { act: 'result' },
+    },
+    failed: {
+      on: 'update',
+      text: 'A pass of a sync ended with an error.',
+      when: (before, after) =>
+        after.lastError === null
+          ? before.status !== 'error' && after.status === 'error'
+          : before.lastSyncAt !== after.lastSyncAt,
+      fires: {
+        act: 'result',
+        change: { outcome: 'failed', at: '2026-11-20T22:40:00.000Z', error: 'mapping_missing' },
+      },
+    },
+  },
   examples: {
     create: { entityType: 'company', sourceProduct: 'psa', targetProduct: 'books', fieldMap: { name: 'legalName' } },
     update: { status: 'paused' },
@@ -128,12 +193,37 @@ export const workflows = resource({
     triggerSourceProduct: field.product().filterable(),
     definition: field.object().required(),
     ownerId: field.id().filterable(),
+    lastRunAt: field.datetime().serverSet().filterable().sortable().described('Moved by POST /:id/result'),
+    lastRunError: field.string().serverSet().described('What the last run said, if it failed'),
   },
   label: 'name',
   lists: ['ownerId'],
+  actions: {
+    result: {
+      verb: 'report',
+      summary: 'Report how a run of a workflow ended',
+      description: 'For the automation that carries these workflows out; agents of this product do not run them.',
+      takes: {
+        outcome: field.choice(['succeeded', 'failed']).required(),
+        at: field.datetime().required().described('When the run ended; the same moment again is the same report'),
+        error: field.string(),
+      },
+      change: (_workflow, { outcome, at, error }) => ({
+        lastRunAt: String(at),
+        lastRunError: outcome === 'failed' ? ((error as string | undefined) ?? 'no reason was given') : null,
+      }),
+      example: { outcome: 'failed', at: '2026-11-20T22:40:00.000Z', error: 'The invoice has no lines.' },
+    },
+  },
   events: {
     activated: { on: 'update', text: 'A workflow was switched on.', when: enters('status', 'active') },
     paused: { on: 'update', text: 'A workflow was paused.', when: enters('status', 'paused') },
+    failed: {
+      on: 'update',
+      text: 'A run of a workflow failed.',
+      when: (before, after) => before.lastRunAt !== after.lastRunAt && after.lastRunError !== null,
+      fires: { act: 'result' },
+    },
   },
   examples: {
     create: {

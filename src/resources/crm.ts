@@ -3,6 +3,8 @@ import { field } from './field';
 import { resource } from './resource';
 import { changes, enters, exampleId, fromTo, moves } from './rules';
 
+const OPEN_STAGES = ['lead', 'qualified', 'proposal', 'negotiation'] as const;
+
 /** Companies: the clients of the MSP, and those who may become one. */
 export const companies = resource({
   products: ['psa', 'crm'],
@@ -54,7 +56,7 @@ export const contacts = resource({
   eventProduct: 'crm',
   fields: {
     firstName: field.string().required().sortable(),
-    lastName: field.string().sortable(),
+    lastName: field.string().required().sortable(),
     email: field.email().filterable().sortable(),
     phone: field.phone().filterable(),
     companyId: field.ref('companies').required().filterable(),
@@ -80,6 +82,12 @@ export const contacts = resource({
     },
     update: { title: 'Office manager', phone: '+1 555 0101' },
   },
+  portal: {
+    actions: { list: 'people:read', get: 'people:read', update: 'profile:write' },
+    shows: ['firstName', 'lastName', 'email', 'phone', 'companyId', 'title'],
+    belongs: 'companyId',
+    update: { takes: { firstName: 'any', lastName: 'any', phone: 'any', title: 'any' }, own: 'contact' },
+  },
 });
 
 /** Deals: what a company may buy. A deal that is won or lost stays so. */
@@ -94,7 +102,7 @@ export const deals = resource({
     companyId: field.ref('companies').required().filterable(),
     contactId: field.ref('contacts').filterable(),
     stage: field
-      .choice(['lead', 'qualified', 'proposal', 'negotiation', 'won', 'lost'])
+      .choice([...OPEN_STAGES, 'won', 'lost'])
       .default('lead')
       .filterable()
       .sortable(),
@@ -108,7 +116,22 @@ export const deals = resource({
   },
   label: 'name',
   lists: ['companyId', 'ownerId', 'stage'],
-  states: moves('stage', { won: [], lost: [] }),
+  states: moves(
+    'stage',
+    { won: [], lost: [] },
+    { hint: 'A deal that is won or lost is reopened with POST /crm/api/deals/:id/reopen.' },
+  ),
+  actions: {
+    reopen: {
+      verb: 'reopen',
+      summary: 'Reopen a deal that was won or lost',
+      description: 'The deal goes on in an open stage; `closedAt` and `lostReason` are cleared.',
+      takes: { stage: field.choice(OPEN_STAGES).required() },
+      from: { won: () => OPEN_STAGES, lost: () => OPEN_STAGES },
+      change: (_deal, { stage }) => ({ stage: stage as (typeof OPEN_STAGES)[number], lostReason: null }),
+      example: { stage: 'negotiation' },
+    },
+  },
   computed: ({ stage, closedAt }, _before, now) => ({
     closedAt: stage === 'won' || stage === 'lost' ? (closedAt ?? now) : null,
   }),
@@ -158,6 +181,7 @@ export const activities = resource({
   },
   label: 'subject',
   lists: ['dealId', 'contactId', 'ownerId', 'companyId'],
+  clientThrough: 'dealId',
   computed: ({ completed, completedAt }, _before, now) => ({ completedAt: completed ? (completedAt ?? now) : null }),
   events: {
     created: { on: 'create', text: 'An activity was created.' },

@@ -1,9 +1,10 @@
 /** Row → event catalog: what a resource's events are called, what they carry and what agents can filter them by. */
 import type { EventCatalogEntry, FieldType, FilterableField } from '../contracts/event';
-import type { Field } from './field';
+import { difference } from './difference';
+import { countedValue, type Field } from './field';
 import { sentenceCase, snakeCase } from './names';
-import { RESOURCES, resourceOf } from './registry';
-import type { AnyRecord, EventRule, Labels, Resource } from './resource';
+import { ROWS, resourceOf } from './registry';
+import type { AnyRecord, EventRule, Firing, Labels, Resource } from './resource';
 import { exampleId } from './rules';
 
 const CREATED_AT = '2026-11-20T22:40:00.000Z';
@@ -15,29 +16,51 @@ function sampleOf({ traits }: Field): unknown {
   if (traits.target) return exampleId(resourceOf(traits.target).prefix);
   if (traits.kind === 'id') return exampleId('usr');
   if (traits.kind === 'datetime') return UPDATED_AT;
-  return traits.countsFrom ?? traits.fallback;
+  return traits.countsFrom === null ? traits.fallback : countedValue(traits, traits.countsFrom);
 }
 
 /** A record such as the resource could hold. */
-function sampleRecord(row: Resource): AnyRecord {
+function sampleRecord(row: Resource, given: Readonly<Record<string, unknown>>): AnyRecord {
   const sampled = Object.entries(row.fields).map(([name, declared]) => [name, sampleOf(declared)]);
-  return {
+  const record: AnyRecord = {
     id: exampleId(row.prefix),
     version: 1,
     ...(Object.fromEntries(sampled) as Record<string, unknown>),
     ...row.examples.create,
+    ...given,
     externalRefs: [],
+    customFields: {},
     createdAt: CREATED_AT,
-    updatedAt: UPDATED_AT,
+    updatedAt: CREATED_AT,
     createdBy: exampleId('usr'),
   };
+  return { ...record, ...row.computed(record, null, CREATED_AT) };
+}
+
+/** The write that makes an event: the event's own, the one its predicate knows, or the row's examples. */
+export function firingOf(
+  row: Resource,
+  { fires, when }: EventRule<AnyRecord>,
+): Required<Pick<Firing, 'given' | 'change'>> & Firing {
+  const firing = fires ?? when?.fires ?? {};
+  const example = firing.act ? row.actions[firing.act]?.example : row.examples.update;
+  return { ...firing, given: firing.given ?? {}, change: firing.change ?? example ?? {} };
+}
+
+/** What the write makes of the record. */
+function sampleChange(row: Resource, before: AnyRecord, { act, change }: ReturnType<typeof firingOf>): AnyRecord {
+  const values = act ? row.actions[act]?.change(before, change, UPDATED_AT) : change;
+  const after: AnyRecord = { ...before, ...values, updatedAt: UPDATED_AT };
+  return { ...after, ...row.computed(after, before, UPDATED_AT) };
 }
 
 const sampleLabels = (row: Resource): Labels =>
   Object.fromEntries(
-    row.labelled.map((name) => {
-      const { examples, label } = resourceOf(row.fields[name]?.traits.target ?? '');
-      return [name, String(examples.create[label])];
+    row.labelled.map((path) => {
+      const [name = '', of] = path.split('.');
+      const target = resourceOf(row.fields[name]?.traits.target ?? '');
+      const sample = sampleRecord(target, {})[of ?? target.label];
+      return [path, typeof sample === 'string' ? sample : null];
     }),
   );
 
@@ -84,18 +107,16 @@ function filterable(row: Resource, payload: Record<string, unknown>): Filterable
 }
 
 function samplePayload(row: Resource, rule: EventRule<AnyRecord>): Record<string, unknown> {
-  const before = sampleRecord(row);
-  const after = rule.on === 'update' ? { ...before, ...row.examples.update } : before;
-  const names = Object.keys(row.examples.update);
-  const change = {
-    changed: names.map(snakeCase),
-    previous: Object.fromEntries(names.map((name) => [snakeCase(name), before[name] ?? null])),
-  };
+  const firing = firingOf(row, rule);
+  const before = sampleRecord(row, firing.given);
+  const after = rule.on === 'update' ? sampleChange(row, before, firing) : before;
+  const labels = sampleLabels(row);
+  const payload = row.payload(after, labels);
   return {
-    ...row.payload(after, sampleLabels(row)),
-    ...(rule.on === 'update' ? change : {}),
-    ...(rule.on === 'timer' ? {} : { actor: { type: 'user', id: exampleId('usr') } }),
-    ...rule.facts?.(before, after),
+    ...payload,
+    ...(rule.on === 'update' ? difference(row.payload(before, labels), payload) : {}),
+    actor: firing.by ? { type: 'system', id: firing.by } : { type: 'user', id: exampleId('usr') },
+    ...rule.facts?.(before, after, labels),
   };
 }
 
@@ -119,4 +140,4 @@ export const eventEntriesOf = (row: Resource): EventCatalogEntry[] =>
   Object.entries(row.events).map(([name, rule]) => entryOf(row, name, rule));
 
 /** Catalog entries of every event the registry's resources emit. */
-export const resourceEvents: readonly EventCatalogEntry[] = RESOURCES.flatMap(eventEntriesOf);
+export const resourceEvents: readonly EventCatalogEntry[] = ROWS.flatMap(eventEntriesOf);

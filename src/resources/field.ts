@@ -1,5 +1,7 @@
 /** The words a resource's fields are declared with: what a field holds, who sets it and how lists may use it. */
 
+import { invoiceLines, MONEY_MAX, type InvoiceLine } from './invoice-lines';
+
 /** How a field is stored, compared and filtered. */
 export type FieldKind = 'string' | 'choice' | 'id' | 'integer' | 'boolean' | 'datetime' | 'date' | 'strings' | 'json';
 
@@ -23,7 +25,15 @@ interface Traits {
   target: string | null;
   /** First number of the tenant's counter that fills it. */
   countsFrom: number | null;
+  /** Stands before the number, which then has six digits; numbers alone are integers. */
+  countPrefix: string | null;
 }
+
+const COUNT_DIGITS = 6;
+
+/** A number of the tenant's counter as the field holds it: `1001`, or `INV-000123`. */
+export const countedValue = ({ countPrefix }: Pick<Traits, 'countPrefix'>, counted: number): number | string =>
+  countPrefix === null ? counted : `${countPrefix}${String(counted).padStart(COUNT_DIGITS, '0')}`;
 
 /** One field. Each word returns a new field, so declarations read from left to right. */
 export class Field<Value = unknown, Always extends boolean = boolean> {
@@ -64,8 +74,13 @@ export class Field<Value = unknown, Always extends boolean = boolean> {
   }
 
   /** Filled at create from a counter of the tenant. Numbers only rise; a failed create leaves a gap. */
-  counted(from: number): Field<Value, true> {
-    return new Field({ ...this.traits, isServerSet: true, countsFrom: from });
+  counted(from: number, prefix: string | null = null): Field<Value, true> {
+    return new Field({ ...this.traits, isServerSet: true, countsFrom: from, countPrefix: prefix });
+  }
+
+  /** What readers of the API documents must know to understand the value. */
+  described(description: string): Field<Value, Always> {
+    return new Field({ ...this.traits, schema: { ...this.traits.schema, description } });
   }
 
   /** True when a record may hold `null` here. */
@@ -95,6 +110,7 @@ function make<Value>(kind: FieldKind, schema: ValueSchema, target: string | null
     isServerSet: false,
     isFixed: false,
     countsFrom: null,
+    countPrefix: null,
   });
 }
 
@@ -102,7 +118,6 @@ function make<Value>(kind: FieldKind, schema: ValueSchema, target: string | null
 const PRODUCTS = ['psa', 'crm', 'books', 'rmm', 'security', 'defend', 'backups', 'voice', 'portal', 'console'] as const;
 
 const ID_PATTERN = '^[A-Za-z0-9_-]{1,64}$';
-const MONEY_MAX = 1_000_000_000_000_000;
 
 const text = (maxLength: number, more: ValueSchema = {}): Field<string, false> =>
   make('string', { type: 'string', maxLength, ...more });
@@ -124,6 +139,8 @@ export const field = {
   text: () => text(10_000),
   /** A script, a query or a transcript. */
   document: () => text(64_000),
+  /** What people write to a record. */
+  note: () => text(65_536),
   choice: <const Values extends readonly string[]>(values: Values): Field<Values[number], false> =>
     make('choice', { type: 'string', enum: [...values] }),
   choices: <const Values extends readonly string[]>(values: Values): Field<Values[number][], false> =>
@@ -154,6 +171,6 @@ export const field = {
   strings: (): Field<string[], false> =>
     make('strings', { type: 'array', items: { type: 'string', minLength: 1, maxLength: 255 }, maxItems: 100 }),
   object: (): Field<Record<string, unknown>, false> => make('json', flatObject),
-  objects: (): Field<Record<string, unknown>[], false> =>
-    make('json', { type: 'array', items: flatObject, maxItems: 500 }),
+  /** What an invoice charges for. */
+  lines: (): Field<InvoiceLine[], false> => make('json', invoiceLines),
 };

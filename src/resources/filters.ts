@@ -42,13 +42,22 @@ const COMMON: Readonly<Record<string, Field>> = {
   updatedAt: field.datetime().required().filterable().sortable(),
 };
 
+const SYSTEM = '[a-z0-9][a-z0-9_.-]{0,39}';
+
 const EXTERNAL_REF: FilterParameter = {
   name: 'externalRefs',
   field: 'externalRefs',
   kind: 'string',
   operator: 'eq',
   isList: false,
-  value: { type: 'string', maxLength: 241, pattern: '^[a-z0-9][a-z0-9_.-]{0,39}:.+$', description: '`<system>:<id>`' },
+  value: { type: 'string', maxLength: 241, pattern: `^${SYSTEM}:.+$`, description: '`<system>:<id>`' },
+};
+
+const EXTERNAL_SYSTEM: FilterParameter = {
+  ...EXTERNAL_REF,
+  name: 'externalRefs.system',
+  field: 'externalRefs.system',
+  value: { type: 'string', pattern: `^${SYSTEM}$`, description: 'Records with a name in this system' },
 };
 
 /** Commas mean "one of" wherever a value itself cannot hold one. */
@@ -86,7 +95,11 @@ export function filterParameters(row: Resource): readonly FilterParameter[] {
   const before = known.get(row);
   if (before) return before;
   const fields = Object.entries({ ...row.fields, ...COMMON }).filter(([, declared]) => declared.traits.isFilterable);
-  const parameters = [...fields.flatMap(([name, declared]) => parametersOf(name, declared)), EXTERNAL_REF];
+  const parameters = [
+    ...fields.flatMap(([name, declared]) => parametersOf(name, declared)),
+    EXTERNAL_REF,
+    EXTERNAL_SYSTEM,
+  ];
   known.set(row, parameters);
   return parameters;
 }

@@ -1,7 +1,10 @@
 /** Portal: who of the MSP's clients is invited, and what they see. */
+import { PORTAL_ROLES } from '../contracts/principal';
 import { field } from './field';
 import { resource } from './resource';
 import { enters, exampleId, is } from './rules';
+
+const NO_SECOND_FACTOR = 'Null: the portal knows no second factor yet';
 
 /** People at companies who are invited to the portal. */
 export const clientUsers = resource({
@@ -16,11 +19,15 @@ export const clientUsers = resource({
     lastName: field.string().sortable(),
     companyId: field.ref('companies').required().filterable(),
     contactId: field.ref('contacts').filterable(),
-    role: field.choice(['viewer', 'requester', 'approver', 'admin']).default('requester').filterable(),
+    role: field.choice(PORTAL_ROLES).default('requester').filterable(),
     status: field.choice(['invited', 'active', 'suspended']).default('invited').filterable().sortable(),
+    lastLoginAt: field.datetime().serverSet().filterable().sortable(),
+    mfaEnabled: field.boolean().serverSet().filterable().described(NO_SECOND_FACTOR),
   },
   label: 'email',
   lists: ['email', 'contactId', 'companyId'],
+  // One spelling per address: people sign in by it.
+  computed: ({ email }) => ({ email: email.toLowerCase() }),
   events: {
     invited: { on: 'create', text: 'A person was invited to the portal.', when: is('status', 'invited') },
     activated: { on: 'update', text: 'A person was activated for the portal.', when: enters('status', 'active') },
@@ -30,6 +37,17 @@ export const clientUsers = resource({
   examples: {
     create: { email: 'ana@northwind.example', firstName: 'Ana', lastName: 'Reyes', companyId: exampleId('cmp') },
     update: { status: 'active' },
+  },
+  portal: {
+    actions: { list: 'people:read', get: 'people:read', create: 'people:invite', update: 'profile:write' },
+    shows: ['email', 'firstName', 'lastName', 'companyId', 'contactId', 'role', 'status', 'lastLoginAt'],
+    belongs: 'companyId',
+    // Only admins invite, and no role is above theirs.
+    create: {
+      takes: { email: 'any', firstName: 'any', lastName: 'any', companyId: 'any', contactId: 'any', role: 'any' },
+      sets: { status: 'invited' },
+    },
+    update: { takes: { firstName: 'any', lastName: 'any' }, own: 'client user' },
   },
 });
 
@@ -52,9 +70,24 @@ export const portalSettings = resource({
     announcement: field.text(),
   },
   label: 'brandName',
+  isSingleton: true,
   events: { updated: { on: 'update', text: 'The settings of the portal changed.' } },
   examples: {
     create: { brandName: 'Signal Services', supportEmail: 'help@signal.example', primaryColor: '#1a73e8' },
     update: { announcement: 'The service desk is closed on Thursday.' },
+  },
+  portal: {
+    actions: { list: 'settings:read', get: 'settings:read', getCurrent: 'settings:read' },
+    shows: [
+      'brandName',
+      'supportEmail',
+      'primaryColor',
+      'logoUrl',
+      'allowTicketCreation',
+      'allowInvoicePayment',
+      'ssoRequired',
+      'announcement',
+    ],
+    belongs: 'everybody',
   },
 });

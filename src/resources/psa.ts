@@ -2,11 +2,15 @@
 import { field } from './field';
 import { resource, type RecordOf } from './resource';
 import { enters, exampleId } from './rules';
+import { nextOfSla } from './sla';
 
 const STATUSES = ['new', 'open', 'in_progress', 'waiting_customer', 'waiting_vendor', 'resolved', 'closed'] as const;
 const REOPEN_DAYS = 14;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const MINUTE_MS = 60_000;
+/** Deadlines as samples show them: shortly before and after their moment. */
+const SLA_MISSED = '2026-11-20T22:58:00.000Z';
+const SLA_DUE = '2026-11-20T23:17:00.000Z';
 
 const ticketFields = {
   number: field.integer().counted(1_001).filterable().sortable(),
@@ -22,11 +26,26 @@ const ticketFields = {
   escalationLevel: field.integer(0, 3).default(0).filterable().sortable(),
   dueAt: field.datetime().filterable().sortable(),
   slaStatus: field.choice(['ok', 'warning', 'breached']).default('ok').serverSet().filterable(),
+  slaTarget: field
+    .choice(['response', 'resolution'])
+    .serverSet()
+    .described('What `slaStatus` speaks of; null while no target is near'),
+  slaDueAt: field.datetime().serverSet().described('The deadline that `slaStatus` speaks of'),
   resolvedAt: field.datetime().serverSet().filterable().sortable(),
   closedAt: field.datetime().serverSet().filterable(),
   tags: field.strings().default([]).filterable(),
 };
 type Ticket = RecordOf<typeof ticketFields>;
+
+const OPEN_STATUSES = STATUSES.filter((status) => status !== 'resolved' && status !== 'closed');
+
+const isOpen = ({ status }: Ticket): boolean => (OPEN_STATUSES as readonly string[]).includes(status);
+
+/** A ticket that somebody begins with, or whose deadline moves, is measured anew. */
+const startsAnew = (after: Ticket, before: Ticket): boolean =>
+  before.boardId !== after.boardId ||
+  before.dueAt !== after.dueAt ||
+  (before.slaTarget === 'response' && before.status === 'new' && after.status !== 'new');
 
 const millisecondsBetween = (from: string, to: string): number => Date.parse(to) - Date.parse(from);
 
@@ -38,8 +57,14 @@ const becameCritical = (before: Ticket, after: Ticket): boolean =>
 
 const roseInLevel = (before: Ticket, after: Ticket): boolean => after.escalationLevel > before.escalationLevel;
 
-const entered = (status: Ticket['status']) => (before: Ticket, after: Ticket) =>
-  before.status !== status && after.status === status;
+/** Whole minutes from one moment to another, none when it is the earlier one or not known. */
+const minutesBetween = (from: string | null, to: string | null): number =>
+  from === null || to === null ? 0 : Math.max(0, Math.floor(millisecondsBetween(from, to) / MINUTE_MS));
+
+const percentUsed = ({ createdAt, updatedAt, slaDueAt }: Ticket): number => {
+  const allowed = slaDueAt === null ? 0 : millisecondsBetween(createdAt, slaDueAt);
+  return allowed <= 0 ? 100 : Math.min(100, Math.floor((millisecondsBetween(createdAt, updatedAt) / allowed) * 100));
+};
 
 /** Tickets. A ticket without a company is internal: agents with client scope `internal` act on it. */
 export const tickets = resource({
@@ -50,12 +75,20 @@ export const tickets = resource({
   category: 'service_desk',
   fields: ticketFields,
   label: 'subject',
+  hasNotes: true,
   lists: ['number', 'contactId', 'assigneeId', 'companyId', 'boardId', 'status', 'priority'],
   states: { field: 'status', from: { closed: (ticket, now) => (canReopen(ticket, now) ? ['open'] : []) } },
-  computed: ({ status, resolvedAt, closedAt }, _before, now) => ({
-    resolvedAt: status === 'resolved' || status === 'closed' ? (resolvedAt ?? now) : null,
-    closedAt: status === 'closed' ? (closedAt ?? now) : null,
+  computed: (after, before, now) => ({
+    resolvedAt: isOpen(after) ? null : (after.resolvedAt ?? now),
+    closedAt: after.status === 'closed' ? (after.closedAt ?? now) : null,
+    ...(before && startsAnew(after, before) ? ({ slaStatus: 'ok', slaTarget: null, slaDueAt: null } as const) : {}),
   }),
+  timer: {
+    reads: 'boardId',
+    fields: ['status', 'boardId', 'dueAt', 'slaStatus', 'slaTarget'],
+    waits: { status: OPEN_STATUSES },
+    next: nextOfSla,
+  },
   labelled: ['boardId'],
   payload: (ticket, labels) => ({
     ticket_id: ticket.id,
@@ -75,6 +108,8 @@ export const tickets = resource({
     assignee_id: ticket.assigneeId,
     escalation_level: ticket.escalationLevel,
     due_at: ticket.dueAt,
+    sla_status: ticket.slaStatus,
+    resolved_at: ticket.resolvedAt,
     tags: ticket.tags,
     created_at: ticket.createdAt,
     updated_at: ticket.updatedAt,
@@ -95,6 +130,7 @@ export const tickets = resource({
       on: 'update',
       text: 'A ticket was assigned to somebody else.',
       when: (before, after) => after.assigneeId !== null && before.assigneeId !== after.assigneeId,
+      fires: { change: { assigneeId: 'usr_second_level' } },
       facts: (before) => ({ previous_assignee_id: before.assigneeId }),
     },
     escalated: {
@@ -107,19 +143,39 @@ export const tickets = resource({
         reason: becameCritical(before, after) ? 'priority_raised' : 'level_raised',
       }),
     },
-    resolved: { on: 'update', text: 'A ticket was resolved.', when: entered('resolved') },
+    resolved: { on: 'update', text: 'A ticket was resolved.', when: enters('status', 'resolved') },
     closed: {
       on: 'update',
       text: 'A ticket was closed.',
-      when: entered('closed'),
+      when: enters('status', 'closed'),
       facts: (_before, after) => ({
         minutes_to_close: Math.round(
           millisecondsBetween(after.createdAt, after.closedAt ?? after.updatedAt) / MINUTE_MS,
         ),
       }),
     },
-    sla_warning: { on: 'timer', text: 'Four fifths of the time a ticket may take have passed.' },
-    sla_breached: { on: 'timer', text: 'A ticket took longer than its service level allows.' },
+    sla_warning: {
+      on: 'update',
+      text: 'Four fifths of the time a ticket may take have passed.',
+      when: enters('slaStatus', 'warning'),
+      fires: { by: 'timer', change: { slaStatus: 'warning', slaTarget: 'resolution', slaDueAt: SLA_DUE } },
+      facts: (_before, after) => ({
+        sla_type: after.slaTarget,
+        minutes_left: minutesBetween(after.updatedAt, after.slaDueAt),
+        percent_used: percentUsed(after),
+      }),
+    },
+    sla_breached: {
+      on: 'update',
+      text: 'A ticket took longer than its service level allows.',
+      when: (before, after) =>
+        after.slaStatus === 'breached' && (before.slaStatus !== 'breached' || before.slaTarget !== after.slaTarget),
+      fires: { by: 'timer', change: { slaStatus: 'breached', slaTarget: 'resolution', slaDueAt: SLA_MISSED } },
+      facts: (_before, after) => ({
+        sla_type: after.slaTarget,
+        overdue_minutes: minutesBetween(after.slaDueAt, after.updatedAt),
+      }),
+    },
     deleted: { on: 'delete', text: 'A ticket was deleted.' },
   },
   examples: {
@@ -130,6 +186,36 @@ export const tickets = resource({
       tags: ['printer'],
     },
     update: { status: 'in_progress', priority: 'critical', escalationLevel: 1 },
+  },
+  portal: {
+    actions: {
+      list: 'tickets:read',
+      count: 'tickets:read',
+      get: 'tickets:read',
+      batchGet: 'tickets:read',
+      create: 'tickets:write',
+      update: 'tickets:write',
+    },
+    shows: [
+      'number',
+      'subject',
+      'description',
+      'status',
+      'priority',
+      'companyId',
+      'contactId',
+      'source',
+      'dueAt',
+      'resolvedAt',
+      'closedAt',
+    ],
+    belongs: 'companyId',
+    create: {
+      takes: { subject: 'any', description: 'any', priority: 'any', companyId: 'any', contactId: 'any' },
+      sets: { source: 'portal' },
+      contact: 'contactId',
+    },
+    update: { takes: { description: 'any', status: ['closed'] } },
   },
 });
 
@@ -185,6 +271,11 @@ export const serviceCatalog = resource({
     create: { sku: 'MDR-ENDPOINT', name: 'Managed detection, per device', unitPrice: 1_250, unit: 'device' },
     update: { unitPrice: 1_350 },
   },
+  portal: {
+    actions: { list: 'catalog:read', get: 'catalog:read' },
+    shows: ['sku', 'name', 'category', 'description', 'unitPrice', 'unit', 'taxable', 'active'],
+    belongs: 'everybody',
+  },
 });
 
 /** Time entries: what was worked on a ticket, and whether it was billed. */
@@ -207,6 +298,7 @@ export const timeEntries = resource({
   },
   label: 'userId',
   lists: ['ticketId', 'userId', 'billingStatus'],
+  clientThrough: 'ticketId',
   events: {
     created: { on: 'create', text: 'Time was recorded on a ticket.' },
     updated: { on: 'update', text: 'A time entry changed.' },

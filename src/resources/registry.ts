@@ -4,6 +4,7 @@ import { accounts, entities, invoices, payments } from './books';
 import { entitySyncs, roles, tenants, users, workflows } from './console';
 import { activities, companies, contacts, deals } from './crm';
 import { detections, endpoints, responseActions } from './defend';
+import { notesOf } from './notes';
 import { clientUsers, portalSettings } from './portal';
 import { boards, serviceCatalog, tickets, timeEntries } from './psa';
 import type { Resource } from './resource';
@@ -33,6 +34,9 @@ export const RESOURCES: readonly Resource[] = [
   ...PORTAL,
   ...CONSOLE,
 ];
+
+/** Every row that has a collection: the resources and their notes. */
+export const ROWS: readonly Resource[] = RESOURCES.flatMap((row) => [row, notesOf(row) ?? []].flat());
 
 const byKey = new Map(RESOURCES.map((row) => [row.key, row]));
 

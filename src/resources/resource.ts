@@ -1,8 +1,10 @@
 /** What a row of the registry may declare. Everything else about a resource follows from it. */
 import type { EVENT_CATEGORIES } from '../contracts/event';
 import type { ServiceName } from '../contracts/operation';
+import type { CustomFields } from './custom-fields';
 import type { Field, Fields } from './field';
 import { pascalCase, snakeCase } from './names';
+import type { PortalReach } from './portal-reach';
 
 /** A service that offers product resources. */
 export type Product = Exclude<ServiceName, 'agents' | 'mail'>;
@@ -18,6 +20,7 @@ export interface BaseRecord {
   id: string;
   version: number;
   externalRefs: ExternalRef[];
+  customFields: CustomFields;
   createdAt: string;
   updatedAt: string;
   createdBy: string;
@@ -29,23 +32,97 @@ export type RecordOf<Declared extends Fields> = BaseRecord & { [Name in keyof De
 /** A record of any resource. */
 export type AnyRecord = BaseRecord & Record<string, unknown>;
 
-/** Labels of the records that references name, by field; null where they are not known. */
+/**
+ * What the records say that references name: by field their label (`boardId`), by path another text of theirs
+ * (`endpointId.companyId`); null where it is not known.
+ */
 export type Labels = Readonly<Record<string, string | null>>;
+
+/** A write that makes an event. The catalog's sample is of it, and a test sends it to the product. */
+export interface Firing {
+  /** What the row's example of a create says besides, or otherwise. */
+  given?: Readonly<Record<string, unknown>>;
+  /** What the change says, or what the action is told; the row's or the action's own example, when it is left out. */
+  change?: Readonly<Record<string, unknown>>;
+  /** The action that makes the change. */
+  act?: string;
+  /** What makes it, where no client does; `change` is then what becomes of the record. */
+  by?: 'timer' | 'tally';
+}
 
 /** When an event is emitted and what it adds to the resource's payload. */
 export interface EventRule<Row> {
-  /** `timer` events are emitted by a schedule; declaring them here puts them into the catalog. */
-  on: 'create' | 'update' | 'delete' | 'timer';
+  /** A change that a timer or a tally makes is an update like any other. */
+  on: 'create' | 'update' | 'delete' | 'restore';
   text: string;
   /** Emitted when this holds; always, when it is left out. Without a change both are the record as it is. */
-  when?: (before: Row, after: Row) => boolean;
-  facts?: (before: Row, after: Row) => Record<string, unknown>;
+  when?: ((before: Row, after: Row) => boolean) & { fires?: Firing };
+  /** Where neither the row's examples nor `when` say what makes it. */
+  fires?: Firing;
+  facts?: (before: Row, after: Row, labels: Labels) => Record<string, unknown>;
 }
 
 /** Where each state may lead; a state that is not named leads anywhere. */
 export interface States<Row> {
   field: string;
+  /** States a create may name; any, when it is left out. */
+  initial?: readonly string[];
+  /** Says why a state is not reached by a patch, and what reaches it. */
+  hint?: string;
   from: Record<string, (record: Row, now: Date) => readonly string[]>;
+}
+
+/** Why a write is refused, beyond what its schema says. */
+export interface Refusal {
+  kind: 'conflict' | 'invalid';
+  /** Names the field and the fix. */
+  message: string;
+  field: string;
+}
+
+/** A write beside the generic ones: `POST /:id/<name>`. It changes what a patch cannot. */
+export interface Action<Row> {
+  /** In operation ids: `reopen` → `reopenDeal`. */
+  verb: string;
+  summary: string;
+  description: string;
+  takes: Fields;
+  change: (record: Row, body: Record<string, unknown>, now: string) => Partial<Row>;
+  /** State moves that this action alone makes; the row's own otherwise. */
+  from?: States<Row>['from'];
+  example: Record<string, unknown>;
+}
+
+/** What becomes of a record when a moment passes and nobody changed it. */
+export interface Timer<Row> {
+  /** Reference whose record has a say in the moment. */
+  reads?: string;
+  /** Fields the moment follows from: a change of any of them has the record looked at again. */
+  fields: readonly string[];
+  /** Values of the records that can have a moment ahead, by field. */
+  waits: Readonly<Record<string, readonly string[]>>;
+  /** The next moment and what a look at `now` makes of the record then; null when there is none. */
+  next: (record: Row, related: AnyRecord | null, now: Date) => { at: string; change: Partial<Row> } | null;
+}
+
+/** A figure over the records of another resource that name this one. It is counted anew after each of their changes. */
+export interface Tally<Row> {
+  /** Key of the resource that is counted. */
+  from: string;
+  /** Its field that names this record. */
+  by: string;
+  /** Records that count, by field and values. */
+  where: Readonly<Record<string, readonly string[]>>;
+  /** Field that is summed up; the records are counted, when it is left out. */
+  sum?: string;
+  change: (record: Row, figure: number, now: string) => Partial<Row>;
+}
+
+/** What a record belongs to: it is served below that one, and gone while that one is. */
+export interface Parent {
+  row: Resource;
+  /** The reference that names it. */
+  field: string;
 }
 
 /** A row of the registry as it is written. */
@@ -72,10 +149,21 @@ export interface Declaration<Declared extends Fields> {
   states?: States<RecordOf<Declared>>;
   /** Server-set fields that follow from the others; `before` is null at create. */
   computed?: (after: RecordOf<Declared>, before: RecordOf<Declared> | null, now: string) => Partial<RecordOf<Declared>>;
+  /** Refuses a create (`before` is null) or a change for what other fields and the records it names say. */
+  refuse?: (after: RecordOf<Declared>, before: RecordOf<Declared> | null, labels: Labels) => Refusal | null;
+  /** Why nothing of this record changes any more; null while it may. External references always may. */
+  frozen?: (record: RecordOf<Declared>) => string | null;
+  /** Why this record is not deleted; null when it may be. */
+  kept?: (record: RecordOf<Declared>) => string | null;
+  actions?: Readonly<Record<string, Action<RecordOf<Declared>>>>;
+  timer?: Timer<RecordOf<Declared>>;
+  tally?: Tally<RecordOf<Declared>>;
   /** The MSP's client an event is about; `companyId` unless declared. */
   clientId?: (record: RecordOf<Declared>) => string | null;
-  /** References whose labels the payload asks for. */
-  labelled?: readonly (keyof Declared & string)[];
+  /** Reference through which a record has its client, where it names none itself. */
+  clientThrough?: keyof Declared & string;
+  /** References whose labels the payload asks for, or texts of the records they name: `boardId`, `boardId.name`. */
+  labelled?: readonly ((keyof Declared & string) | `${keyof Declared & string}.${string}`)[];
   /** Event payload; all fields in snake_case unless declared. */
   payload?: (record: RecordOf<Declared>, labels: Labels) => Record<string, unknown>;
   /** Added to the payload that is not declared: labels and names that agents ask for. */
@@ -83,6 +171,14 @@ export interface Declaration<Declared extends Fields> {
   events: Readonly<Record<string, EventRule<RecordOf<Declared>>>>;
   /** Refuses the deletion of a record that others still name. */
   isKeptWhileReferenced?: boolean;
+  /** A tenant has one such record at most. It is also served as `/current`, before it exists, too. */
+  isSingleton?: boolean;
+  /** People write notes to its records: `/:id/notes`, in a collection of their own. */
+  hasNotes?: boolean;
+  /** The record that every record of this row belongs to and is reached through. */
+  parent?: Parent;
+  /** What portal tokens reach at the first product's mount; nothing unless declared. */
+  portal?: PortalReach;
   /** Request bodies shown in the documentation and validated by a test. */
   examples: { create: Record<string, unknown>; update: Record<string, unknown> };
 }
@@ -90,7 +186,22 @@ export interface Declaration<Declared extends Fields> {
 /** A row as the generic code sees it. */
 export interface Resource extends Omit<
   Declaration<Fields>,
-  'label' | 'lists' | 'labelled' | 'states' | 'computed' | 'clientId' | 'payload' | 'also' | 'events'
+  | 'label'
+  | 'lists'
+  | 'labelled'
+  | 'states'
+  | 'computed'
+  | 'refuse'
+  | 'frozen'
+  | 'kept'
+  | 'actions'
+  | 'timer'
+  | 'tally'
+  | 'clientId'
+  | 'clientThrough'
+  | 'payload'
+  | 'also'
+  | 'events'
 > {
   key: string;
   eventProduct: Product;
@@ -105,10 +216,17 @@ export interface Resource extends Omit<
   labelled: readonly string[];
   states: States<AnyRecord> | null;
   computed: (after: AnyRecord, before: AnyRecord | null, now: string) => Partial<AnyRecord>;
-  clientId: (record: AnyRecord) => string | null;
+  refuse: (after: AnyRecord, before: AnyRecord | null, labels: Labels) => Refusal | null;
+  frozen: (record: AnyRecord) => string | null;
+  kept: (record: AnyRecord) => string | null;
+  actions: Readonly<Record<string, Action<AnyRecord>>>;
+  timer: Timer<AnyRecord> | null;
+  tally: Tally<AnyRecord> | null;
+  clientId: (record: AnyRecord, labels: Labels) => string | null;
   payload: (record: AnyRecord, labels: Labels) => Record<string, unknown>;
   events: Readonly<Record<string, EventRule<AnyRecord>>>;
   isKeptWhileReferenced: boolean;
+  isSingleton: boolean;
 }
 
 const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
@@ -125,7 +243,7 @@ type Payload = (record: AnyRecord, labels: Labels) => Record<string, unknown>;
 function defaultPayload(row: Pick<Resource, 'singular' | 'fields' | 'clientId'>, also: Payload): Payload {
   return (record, labels) => ({
     [`${row.singular}_id`]: record.id,
-    client_id: row.clientId(record),
+    client_id: row.clientId(record, labels),
     ...Object.fromEntries(Object.keys(row.fields).map((name) => [snakeCase(name), record[name]])),
     ...also(record, labels),
     created_at: record.createdAt,
@@ -134,6 +252,56 @@ function defaultPayload(row: Pick<Resource, 'singular' | 'fields' | 'clientId'>,
 }
 
 const none = (): Record<string, unknown> => ({});
+const never = (): null => null;
+
+type ClientOf = Resource['clientId'];
+
+/** The client a record names itself, or the one of the record it belongs to. */
+const clientBy =
+  (through: string | undefined): ClientOf =>
+  (record, labels) =>
+    companyOf(record) ?? (through === undefined ? null : (labels[`${through}.companyId`] ?? null));
+
+type Rules = Pick<
+  Resource,
+  | 'states'
+  | 'computed'
+  | 'refuse'
+  | 'frozen'
+  | 'kept'
+  | 'actions'
+  | 'timer'
+  | 'tally'
+  | 'isKeptWhileReferenced'
+  | 'isSingleton'
+>;
+
+/** The rules of a row; what it leaves out allows everything and changes nothing. */
+const rulesOf = (row: Partial<Rules>): Rules => ({
+  states: row.states ?? null,
+  computed: row.computed ?? none,
+  refuse: row.refuse ?? never,
+  frozen: row.frozen ?? never,
+  kept: row.kept ?? never,
+  actions: row.actions ?? {},
+  timer: row.timer ?? null,
+  tally: row.tally ?? null,
+  isKeptWhileReferenced: row.isKeptWhileReferenced ?? false,
+  isSingleton: row.isSingleton ?? false,
+});
+
+/** What tenants keep with a record is told with it. */
+const withCustomFields =
+  (payload: Payload): Payload =>
+  (record, labels) => ({ ...payload(record, labels), custom_fields: record.customFields });
+
+type EventRules = Resource['events'];
+
+/** Who hears of a deletion hears of the return, too. */
+function withRestored(events: EventRules, noun: string): EventRules {
+  const isTold = Object.values(events).some(({ on }) => on === 'delete');
+  return isTold ? { ...events, restored: { on: 'restore', text: `A deleted ${noun} was restored.` } } : events;
+}
 
 /** Declares a row. Its functions see the record's exact type; generic code sees any record. */
 export function resource<const Declared extends Fields>(declared: Declaration<Declared>): Resource {
@@ -144,7 +312,7 @@ export function resource<const Declared extends Fields>(declared: Declaration<De
     typeName: pascalCase(row.nouns[0]),
     typeNames: pascalCase(row.nouns[1]),
   };
-  const clientId = row.clientId ?? companyOf;
+  const clientId: ClientOf = row.clientId ?? clientBy(row.clientThrough);
   return {
     ...row,
     ...names,
@@ -152,12 +320,12 @@ export function resource<const Declared extends Fields>(declared: Declaration<De
     eventProduct: row.eventProduct ?? row.products[0],
     collection: collectionOf(row),
     lists: row.lists ?? [],
-    labelled: row.labelled ?? [],
-    states: row.states ?? null,
-    computed: row.computed ?? none,
+    labelled: [...(row.labelled ?? []), ...(row.clientThrough ? [`${row.clientThrough}.companyId`] : [])],
+    ...rulesOf(row),
     clientId,
-    payload: row.payload ?? defaultPayload({ singular: names.singular, fields: row.fields, clientId }, also ?? none),
-    events: row.events,
-    isKeptWhileReferenced: row.isKeptWhileReferenced ?? false,
+    payload: withCustomFields(
+      row.payload ?? defaultPayload({ singular: names.singular, fields: row.fields, clientId }, also ?? none),
+    ),
+    events: withRestored(row.events, row.nouns[0]),
   };
 }

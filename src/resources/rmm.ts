@@ -9,6 +9,10 @@ const HOUR_MS = 60 * 60 * 1_000;
 const hoursBetween = (from: string | null, to: string): number | null =>
   from === null ? null : Math.max(0, Math.round(((Date.parse(to) - Date.parse(from)) / HOUR_MS) * 10) / 10);
 
+/** Silence after which a device that was online counts as offline. */
+const OFFLINE_AFTER_MINUTES = 15;
+const OFFLINE_AFTER_MS = OFFLINE_AFTER_MINUTES * 60_000;
+
 /** Devices. Their status is what the monitoring agent last said. */
 export const devices = resource({
   products: ['rmm'],
@@ -33,12 +37,32 @@ export const devices = resource({
     ipAddress: field.ipAddress(),
     serialNumber: field.string().filterable(),
     agentVersion: field.string().filterable(),
-    lastSeenAt: field.datetime().filterable().sortable(),
+    lastSeenAt: field
+      .datetime()
+      .filterable()
+      .sortable()
+      .described(
+        `When its monitoring agent last reported; set by a change to \`online\` that does not name it. ${OFFLINE_AFTER_MINUTES} minutes later an online device becomes offline`,
+      ),
     patchStatus: field.choice(['compliant', 'pending', 'failed', 'unknown']).default('unknown').filterable(),
     contactId: field.ref('contacts').filterable(),
   },
   label: 'hostname',
   lists: ['hostname', 'serialNumber', 'contactId', 'companyId', 'status'],
+  computed: ({ status, lastSeenAt }, before, now) => ({
+    lastSeenAt:
+      status === 'online' && before?.status !== 'online' && lastSeenAt === (before?.lastSeenAt ?? null)
+        ? now
+        : lastSeenAt,
+  }),
+  timer: {
+    fields: ['status', 'lastSeenAt'],
+    waits: { status: ['online'] },
+    next: ({ lastSeenAt, updatedAt }) => ({
+      at: new Date(Date.parse(lastSeenAt ?? updatedAt) + OFFLINE_AFTER_MS).toISOString(),
+      change: { status: 'offline' },
+    }),
+  },
   also: (device) => ({ device_class: device.deviceType }),
   events: {
     created: { on: 'create', text: 'A device was added.' },
@@ -48,6 +72,7 @@ export const devices = resource({
       on: 'update',
       text: 'A device was reported offline.',
       when: enters('status', 'offline'),
+      fires: { given: { status: 'online' }, change: { status: 'offline' } },
       facts: (_before, after) => ({ hours_offline: hoursBetween(after.lastSeenAt, after.updatedAt) }),
     },
     decommissioned: {
@@ -65,7 +90,7 @@ export const devices = resource({
       os: 'windows',
       ipAddress: '10.20.0.5',
     },
-    update: { status: 'online', lastSeenAt: '2026-11-20T22:40:00.000Z' },
+    update: { status: 'online', agentVersion: '4.2.1' },
   },
 });
 
@@ -155,6 +180,7 @@ export const deviceAlerts = resource({
   },
   label: 'message',
   lists: ['ticketId', 'deviceId', 'companyId', 'status'],
+  clientThrough: 'deviceId',
   computed: ({ status, resolvedAt }, _before, now) => ({
     resolvedAt: status === 'resolved' ? (resolvedAt ?? now) : null,
   }),

@@ -1,6 +1,7 @@
 /** Row → contracts: what a create and a patch may hold, and what a record looks like. */
-import { Closed, Id, Timestamp, Type, type TSchema } from '../contracts/schema';
-import type { Field, ValueSchema } from './field';
+import { Closed, Id, Nullable, Timestamp, Type, type TSchema } from '../contracts/schema';
+import { sentCustomFields, shownCustomFields } from './custom-fields';
+import type { Field, Fields, ValueSchema } from './field';
 import type { Resource } from './resource';
 
 const EXTERNAL_REFS_MAX = 20;
@@ -18,6 +19,9 @@ const ExternalRef = Closed(
 );
 
 const externalRefs = Type.Array(ExternalRef, { maxItems: EXTERNAL_REFS_MAX });
+
+/** What every create and patch may hold besides the row's own fields. */
+const shared = { externalRefs: Type.Optional(externalRefs), customFields: Type.Optional(sentCustomFields) };
 
 /** The same values, or null. Types are listed together because `anyOf` would report every alternative it missed. */
 function orNull(schema: ValueSchema): ValueSchema {
@@ -43,7 +47,7 @@ function createSchema(row: Resource): TSchema {
     declared.traits.isRequired ? valueSchema(declared) : Type.Optional(withDefault(declared)),
   ]);
   return Closed(
-    { ...(Object.fromEntries(fields) as Record<string, TSchema>), externalRefs: Type.Optional(externalRefs) },
+    { ...(Object.fromEntries(fields) as Record<string, TSchema>), ...shared },
     { $id: `Create${row.typeName}` },
   );
 }
@@ -52,7 +56,7 @@ function createSchema(row: Resource): TSchema {
 function patchSchema(row: Resource): TSchema {
   const fields = writable(row).map(([name, declared]) => [name, Type.Optional(valueSchema(declared))]);
   return Closed(
-    { ...(Object.fromEntries(fields) as Record<string, TSchema>), externalRefs: Type.Optional(externalRefs) },
+    { ...(Object.fromEntries(fields) as Record<string, TSchema>), ...shared },
     { $id: `Update${row.typeName}`, minProperties: 1 },
   );
 }
@@ -66,6 +70,7 @@ function recordSchema(row: Resource): TSchema {
       version: Type.Integer({ minimum: 1, description: 'Rises with every change; part of the entity tag' }),
       ...(Object.fromEntries(fields) as Record<string, TSchema>),
       externalRefs,
+      customFields: shownCustomFields,
       createdAt: Timestamp(),
       updatedAt: Timestamp(),
       createdBy: Type.String({ description: 'The user or key that created it' }),
@@ -74,11 +79,46 @@ function recordSchema(row: Resource): TSchema {
   );
 }
 
+/** The record of a resource that a tenant has once, or the defaults that hold while there is none. */
+function currentSchema(row: Resource): TSchema {
+  const fields = Object.entries(row.fields).map(([name, declared]) => [
+    name,
+    declared.traits.fallback === null ? asSchema(orNull(declared.traits.schema)) : valueSchema(declared),
+  ]);
+  return Type.Object(
+    {
+      id: Nullable(Id()),
+      version: Type.Integer({
+        minimum: 0,
+        description: '0 while nothing was set: the defaults hold, and there is no id',
+      }),
+      ...(Object.fromEntries(fields) as Record<string, TSchema>),
+      externalRefs,
+      customFields: shownCustomFields,
+      createdAt: Nullable(Timestamp()),
+      updatedAt: Nullable(Timestamp()),
+      createdBy: Nullable(Type.String()),
+    },
+    { $id: `Current${row.typeName}` },
+  );
+}
+
+/** What an action takes. */
+export function actionSchema(id: string, takes: Fields): TSchema {
+  const fields = Object.entries(takes).map(([name, declared]) => [
+    name,
+    declared.traits.isRequired ? valueSchema(declared) : Type.Optional(valueSchema(declared)),
+  ]);
+  return Closed(Object.fromEntries(fields) as Record<string, TSchema>, { $id: id });
+}
+
 /** The contracts of one row. */
 export interface ResourceSchemas {
   create: TSchema;
   patch: TSchema;
   record: TSchema;
+  /** Asked for only where the row is a singleton. */
+  current: TSchema;
 }
 
 const made = new Map<Resource, ResourceSchemas>();
@@ -87,7 +127,12 @@ const made = new Map<Resource, ResourceSchemas>();
 export function schemasOf(row: Resource): ResourceSchemas {
   const known = made.get(row);
   if (known) return known;
-  const schemas = { create: createSchema(row), patch: patchSchema(row), record: recordSchema(row) };
+  const schemas = {
+    create: createSchema(row),
+    patch: patchSchema(row),
+    record: recordSchema(row),
+    current: currentSchema(row),
+  };
   made.set(row, schemas);
   return schemas;
 }

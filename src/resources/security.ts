@@ -49,6 +49,7 @@ export const securityAlerts = resource({
   },
   label: 'title',
   lists: ['incidentId', 'deviceId', 'ruleId', 'companyId', 'status'],
+  clientThrough: 'deviceId',
   events: {
     created: { on: 'create', text: 'A detection rule fired.' },
     escalated: { on: 'update', text: 'A security alert was escalated.', when: enters('status', 'escalated') },
@@ -127,6 +128,7 @@ export const incidents = resource({
   label: 'title',
   lists: ['assigneeId', 'companyId', 'status'],
   states: moves('status', {
+    open: ['investigating', 'contained', 'resolved', 'closed'],
     investigating: ['contained', 'resolved', 'closed'],
     contained: ['resolved', 'closed'],
     resolved: ['closed'],

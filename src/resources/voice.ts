@@ -66,6 +66,7 @@ export const recordings = resource({
   },
   label: 'callId',
   lists: ['callId'],
+  clientThrough: 'callId',
   events: {
     created: { on: 'create', text: 'A call was recorded.' },
     transcript_ready: {

@@ -1,6 +1,7 @@
 /** Approvals: the one document that decides. Every move out of `pending` is a compare-and-set; the first writer wins. */
 import {
   APPROVAL_STATUSES,
+  Approver,
   DECIDED_VIA,
   type ApprovalStatus,
   type DecidedVia,
@@ -24,17 +25,27 @@ export const ApprovalRecord = Type.Object({
   decided_at: Type.Unsafe<Date | null>({ 'x-instant': true }),
   decided_via: Nullable(Enum(DECIDED_VIA)),
   note: Nullable(Type.String()),
+  /** Absent in records of gates that opened before approvals could be addressed. */
+  approver: Type.Optional(Approver),
   /** Set when the workflow has acted on the outcome; a decided approval without it is signalled again. */
   consumed_at: Type.Unsafe<Date | null>({ 'x-instant': true }),
+  /** As the execution: whether an endpoint listens for reports, and whether there is something to report. */
+  watched: Type.Optional(Type.Boolean()),
+  unreported: Type.Optional(Type.Boolean()),
+  /** The execution's count of records once it waits. */
+  execution_seq: Type.Optional(Type.Integer()),
 });
 export type ApprovalRecord = Static<typeof ApprovalRecord>;
 
 const LIST = 'list';
 const LIST_STATUS = 'list_status';
+const LIST_CONTACT = 'list_contact';
 export const approvals = collection('approvals', ApprovalRecord, [
   { name: LIST, keys: { org_id: 1, created_at: -1, _id: -1 } },
   { name: LIST_STATUS, keys: { org_id: 1, status: 1, created_at: -1, _id: -1 } },
+  { name: LIST_CONTACT, keys: { org_id: 1, 'approver.contact_id': 1, created_at: -1, _id: -1 } },
   { name: 'execution', keys: { execution_id: 1 } },
+  { name: 'unreported', keys: { created_at: 1 }, where: { watched: true, unreported: true } },
   { name: 'unconsumed', keys: { decided_at: 1 }, where: { consumed_at: null } },
 ]);
 
@@ -73,6 +84,7 @@ export const decide = (store: Store, write: DecisionWrite): Promise<ApprovalReco
         decided_at: write.now,
         decided_via: write.via,
         note: write.note,
+        unreported: true,
       },
     },
     { returnDocument: 'after' },
@@ -84,7 +96,7 @@ export const expire = (store: Store, id: string, now: Date): Promise<ApprovalRec
     .in(store)
     .collection.findOneAndUpdate(
       { _id: id, status: 'pending', expires_at: { $lte: now } } as never,
-      { $set: { status: 'expired' } },
+      { $set: { status: 'expired', unreported: true } },
       { returnDocument: 'after' },
     ) as unknown as Promise<ApprovalRecord | null>;
 
@@ -95,7 +107,14 @@ export const denyForEnd = async (store: Store, executionId: string, now: Date): 
   const denied = await approvals.in(store).updateMany(
     { execution_id: executionId, status: 'pending' },
     {
-      $set: { status: 'denied', decided_by: SYSTEM_CANCEL, decided_at: now, decided_via: 'system', consumed_at: now },
+      $set: {
+        status: 'denied',
+        decided_by: SYSTEM_CANCEL,
+        decided_at: now,
+        decided_via: 'system',
+        consumed_at: now,
+        unreported: true,
+      },
     },
   );
   return denied.modifiedCount;
@@ -121,6 +140,29 @@ export interface ApprovalQuery {
   status?: ApprovalStatus;
   execution_id?: string;
   agent_id?: string;
+  /** Only what is addressed to this contact of this client. */
+  addressee?: Addressee;
+}
+
+/** A contact, and the client whose contact it was when a gate opened. */
+export interface Addressee {
+  contactId: string;
+  clientId: string;
+}
+
+/** True when the contact was asked; one who has moved to another client since is somebody else. */
+export const isAddressedTo = ({ approver }: ApprovalRecord, { contactId, clientId }: Addressee): boolean =>
+  approver?.contact_id === contactId && approver.client_id === clientId;
+
+const filterOf = (orgId: string, { addressee, ...query }: ApprovalQuery): Record<string, unknown> => ({
+  org_id: orgId,
+  ...query,
+  ...(addressee ? { 'approver.contact_id': addressee.contactId, 'approver.client_id': addressee.clientId } : {}),
+});
+
+function hintFor({ addressee, status }: ApprovalQuery): string {
+  if (addressee) return LIST_CONTACT;
+  return status ? LIST_STATUS : LIST;
 }
 
 /** One page, newest first. */
@@ -130,7 +172,7 @@ export function pageOfApprovals(
   query: ApprovalQuery,
   page: { limit: number; after: Position | null },
 ): Promise<ApprovalRecord[]> {
-  const filter: Record<string, unknown> = { org_id: orgId, ...query };
+  const filter = filterOf(orgId, query);
   if (page.after) {
     const at = new Date(Number(page.after.value));
     filter['created_at'] = { $lte: at };
@@ -141,7 +183,7 @@ export function pageOfApprovals(
     .find(filter as never)
     .sort({ created_at: -1, _id: -1 })
     .limit(page.limit)
-    .hint(query.status ? LIST_STATUS : LIST)
+    .hint(hintFor(query))
     .lean<ApprovalRecord[]>()
     .exec();
 }
@@ -150,5 +192,20 @@ const COUNT_MAX = 10_001;
 export const countApprovals = (store: Store, orgId: string, query: ApprovalQuery): Promise<number> =>
   approvals
     .in(store)
-    .countDocuments({ org_id: orgId, ...query } as never, { limit: COUNT_MAX })
+    .countDocuments(filterOf(orgId, query) as never, { limit: COUNT_MAX })
     .exec();
+
+/** Approvals that somebody watches and that have something to tell. */
+export const unreportedApprovals = (store: Store, limit: number): Promise<ApprovalRecord[]> =>
+  approvals
+    .in(store)
+    .find({ watched: true, unreported: true })
+    .sort({ created_at: 1 })
+    .limit(limit)
+    .lean<ApprovalRecord[]>()
+    .exec();
+
+/** Told as it was read; an approval that was decided meanwhile stays to be told. */
+export const markApprovalReported = async (store: Store, { _id, status }: ApprovalRecord): Promise<void> => {
+  await approvals.in(store).updateOne({ _id, status }, { $set: { unreported: false } });
+};

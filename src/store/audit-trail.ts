@@ -60,6 +60,7 @@ async function write({ store, log }: Place, draft: AuditDraft): Promise<void> {
 function actorOf(principal: Principal): Actor {
   const { id } = principal;
   if (principal.kind === 'session') return { kind: 'user', id, label: principal.email, ip: null };
+  if (principal.kind === 'portal') return { kind: 'client_user', id, label: principal.email, ip: null };
   if (principal.kind === 'key') return { kind: 'api_key', id, label: null, ip: null };
   return { kind: 'anonymous', id, label: null, ip: networkOf(principal) };
 }
@@ -106,7 +107,13 @@ export function auditSignIn(
   return write(context, { ...draftOf(context, user.orgId, actor, deed), requestId });
 }
 
-const DECIDERS = { api: 'api_key', console: 'user', temporal: 'operator', system: 'system' } as const;
+const DECIDERS = {
+  api: 'api_key',
+  console: 'user',
+  portal: 'client_user',
+  temporal: 'operator',
+  system: 'system',
+} as const;
 
 /**
  * Records a decision as the approval tells it. Whoever decides calls this before answering, and the gate once more

@@ -2,6 +2,9 @@
 import { Schema, type Connection, type IndexDirection, type Model } from 'mongoose';
 import { Type, type Static, type TObject } from '../contracts/schema';
 
+/** How long an operation waits for a store that is away, in milliseconds. */
+export const STORE_WAIT_MS = 2_000;
+
 /** A moment as MongoDB stores it; contracts show the same moment as an ISO string. */
 export const Instant = () => Type.Unsafe<Date>({ 'x-instant': true });
 
@@ -76,6 +79,7 @@ function schemaOf(record: TObject, indexes: Index[]): Schema {
     autoIndex: false,
     autoCreate: false,
     id: false,
+    bufferTimeoutMS: STORE_WAIT_MS,
   });
   for (const index of indexes) {
     schema.index(index.keys, {

@@ -1,17 +1,16 @@
 /** Opens the MongoDB connection, creates indexes and answers whether the store can be reached. */
 import { ConnectionStates, createConnection, type Connection } from 'mongoose';
 import { setTimeout } from 'node:timers/promises';
-import { declaredCollections, type Store } from './collection';
+import { declaredCollections, STORE_WAIT_MS, type Store } from './collection';
 
-const SELECTION_TIMEOUT_MS = 2_000;
 const SOCKET_TIMEOUT_MS = 10_000;
 const POOL_MAX = 50;
 const CONNECT_RETRY_MS = 250;
 
 const OPTIONS = {
-  serverSelectionTimeoutMS: SELECTION_TIMEOUT_MS,
+  serverSelectionTimeoutMS: STORE_WAIT_MS,
   socketTimeoutMS: SOCKET_TIMEOUT_MS,
-  connectTimeoutMS: SELECTION_TIMEOUT_MS,
+  connectTimeoutMS: STORE_WAIT_MS,
   maxPoolSize: POOL_MAX,
   autoIndex: false,
   autoCreate: false,
@@ -40,7 +39,6 @@ async function connectPatiently(connection: Connection, uri: string, closing: Ab
 /** Connects lazily: a store that is away fails each operation within two seconds and heals without a restart. */
 export function openStore(uri: string): OpenStore {
   const connection = createConnection();
-  connection.set('bufferTimeoutMS', SELECTION_TIMEOUT_MS);
   const closing = new AbortController();
   const connecting = connectPatiently(connection, uri, closing.signal);
   const store: OpenStore = {
@@ -51,7 +49,7 @@ export function openStore(uri: string): OpenStore {
     async isReady() {
       try {
         if (connection.readyState !== ConnectionStates.connected) return false;
-        await connection.db?.command({ ping: 1 }, { timeoutMS: SELECTION_TIMEOUT_MS });
+        await connection.db?.command({ ping: 1 }, { timeoutMS: STORE_WAIT_MS });
         return true;
       } catch {
         return false;

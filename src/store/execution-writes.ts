@@ -42,7 +42,7 @@ export interface Write {
 
 const endFields = (write: Write): Record<string, unknown> =>
   write.status && hasEnded(write.status)
-    ? { completed_at: write.now, status_reason: write.reason ?? null, error: write.error ?? null }
+    ? { completed_at: write.now, status_reason: write.reason ?? null, error: write.error ?? null, unreported: true }
     : {};
 
 /**
@@ -142,6 +142,7 @@ export const endExecution = (store: Store, ending: Ending): Promise<ExecutionRec
           completed_at: ending.now,
           touched_at: ending.now,
           start_pending: false,
+          unreported: true,
           seq: { $add: ['$seq', 1] },
           steps: closeSteps,
         },

@@ -65,6 +65,10 @@ export const ExecutionRecord = Type.Object({
   /** True until the engine has accepted the start. */
   start_pending: Type.Boolean(),
   touched_at: Instant(),
+  /** Set when an endpoint listened for agents' reports as it was opened; only then is its end reported. */
+  watched: Type.Optional(Type.Boolean()),
+  /** Set by the write that ends it. */
+  unreported: Type.Optional(Type.Boolean()),
 });
 export type ExecutionRecord = Static<typeof ExecutionRecord>;
 
@@ -80,6 +84,7 @@ export const executions = collection('executions', ExecutionRecord, [
   { name: 'attempts', keys: { root_id: 1, attempt_no: -1 } },
   { name: 'open', keys: { touched_at: 1 }, where: { status: { $in: ['pending', 'running', 'waiting_approval'] } } },
   { name: 'cancelled', keys: { completed_at: 1 }, where: { status: 'cancelled' } },
+  { name: 'unreported', keys: { completed_at: 1 }, where: { watched: true, unreported: true } },
   { name: 'unstarted', keys: { created_at: 1 }, where: { start_pending: true } },
 ]);
 
@@ -224,3 +229,17 @@ export const recentlyCancelled = (
     .limit(limit)
     .lean<ExecutionRow[]>()
     .exec();
+
+/** Ended executions that somebody watches and nobody was told about. */
+export const unreportedExecutions = (store: Store, limit: number): Promise<ExecutionRecord[]> =>
+  executions
+    .in(store)
+    .find({ watched: true, unreported: true })
+    .sort({ completed_at: 1 })
+    .limit(limit)
+    .lean<ExecutionRecord[]>()
+    .exec();
+
+export const markExecutionReported = async (store: Store, id: string): Promise<void> => {
+  await executions.in(store).updateOne({ _id: id }, { $set: { unreported: false } });
+};

@@ -24,6 +24,8 @@ const KeyRecord = Type.Object({
   revokedBy: Nullable(Type.String()),
   rotatedFrom: Nullable(Type.String()),
   version: Type.Integer(),
+  /** The version of the APIs the key is pinned to; absent in keys that are older than the pin. */
+  apiVersion: Type.Optional(Type.String()),
 });
 export type KeyRecord = Static<typeof KeyRecord>;
 
@@ -34,7 +36,7 @@ const keys = collection('api_keys', KeyRecord, [
 ]);
 
 /** What an edit may change. */
-export type KeyChange = Partial<Pick<KeyRecord, 'name' | 'scopes' | 'expiresAt'>>;
+export type KeyChange = Partial<Pick<KeyRecord, 'name' | 'scopes' | 'expiresAt' | 'apiVersion'>>;
 
 /** The key with this hash, revoked or not. */
 export async function findKeyByHash(store: Store, hash: string): Promise<KeyRecord | null> {

@@ -1,10 +1,12 @@
 /** Product records as MongoDB holds them: one collection per resource, moments as dates, events inside the document. */
 import type { BusEvent } from '../contracts/event';
 import { Json, Nullable, Type, type TObject, type TSchema } from '../contracts/schema';
+import type { CustomFields } from '../resources/custom-fields';
 import type { Field } from '../resources/field';
 import { sortFields } from '../resources/filters';
-import { RESOURCES } from '../resources/registry';
+import { ROWS } from '../resources/registry';
 import type { AnyRecord, ExternalRef, Resource } from '../resources/resource';
+import { canOwe } from './resource-marks';
 import { collection, Instant, type Collection, type Index, type Store } from './collection';
 
 /** A stored record. Its own fields stand beside these. */
@@ -16,12 +18,21 @@ export interface ResourceDocument extends Record<string, unknown> {
   updatedAt: Date;
   createdBy: string;
   externalRefs: ExternalRef[];
+  customFields?: CustomFields;
   /** `<system>:<id>` of each external reference while the record lives; absent when there is none. */
   refKeys?: string[];
   deletedAt: Date | null;
+  /** True on the one live record of a resource that a tenant has once. */
+  single?: true;
   /** True while `_out` holds events that were not handed over yet. */
   ob?: true;
   _out?: BusEvent[];
+  /** When a timer has to look at the record; see resource-marks.ts. */
+  due?: Date;
+  /** Ids of records whose figures must be counted anew. */
+  owes?: string[];
+  /** Rises with every count of the record's figure, so that an older count cannot overwrite a newer one. */
+  tick?: number;
 }
 
 const STORED: Record<Field['traits']['kind'], () => TSchema> = {
@@ -46,28 +57,51 @@ const shapeOf = (row: Resource): TObject =>
     updatedAt: Instant(),
     createdBy: Type.String(),
     externalRefs: Type.Array(Json()),
+    customFields: Type.Optional(Json()),
     refKeys: Type.Optional(Type.Array(Type.String())),
     deletedAt: Nullable(Instant()),
+    single: Type.Optional(Type.Boolean()),
     ob: Type.Optional(Type.Boolean()),
     _out: Type.Optional(Type.Array(Json())),
+    due: Type.Optional(Instant()),
+    owes: Type.Optional(Type.Array(Type.String())),
+    tick: Type.Optional(Type.Integer()),
   });
 
 /** The index that finds a record by its name in another system, and keeps that name unique in the tenant. */
 export const EXTERNAL_REFS_INDEX = 'external_refs';
 
+/** The index that finds tombstones by age, and the moment it begins with: partial indexes know no "not null". */
+export const TOMBSTONES_INDEX = 'tombstones';
+export const TOMBSTONES_FROM = new Date(0);
+
 /** The index a list uses that has one value for `filter` (or none) and is ordered by `orderBy`. */
 export const listIndex = (orderBy: string, filter?: string): string =>
   filter ? `${filter}_by_${orderBy}` : `by_${orderBy}`;
+
+/** The orders in which a list by one value has its own index; below a parent every list is one. */
+export const ordersWithin = (row: Resource): readonly string[] =>
+  row.parent ? [...sortFields(row).keys()] : ['createdAt'];
+
+/** Keeps a second live record out, whoever writes it at the same time. */
+const SINGLE_INDEX: Index = {
+  name: 'single',
+  keys: { tenantId: 1, single: 1 },
+  unique: true,
+  where: { single: true },
+};
 
 function indexesOf(row: Resource): Index[] {
   const sorted = [...sortFields(row).keys()].map((name) => ({
     name: listIndex(name),
     keys: { tenantId: 1, [name]: 1, _id: 1 } as const,
   }));
-  const filtered = row.lists.map((name) => ({
-    name: listIndex('createdAt', name),
-    keys: { tenantId: 1, [name]: 1, createdAt: 1, _id: 1 } as const,
-  }));
+  const filtered = row.lists.flatMap((name) =>
+    ordersWithin(row).map((orderBy) => ({
+      name: listIndex(orderBy, name),
+      keys: { tenantId: 1, [name]: 1, [orderBy]: 1, _id: 1 } as const,
+    })),
+  );
   return [
     ...sorted,
     ...filtered,
@@ -77,12 +111,17 @@ function indexesOf(row: Resource): Index[] {
       unique: true,
       where: { refKeys: { $exists: true } },
     },
+    ...(row.isSingleton ? [SINGLE_INDEX] : []),
+    { name: TOMBSTONES_INDEX, keys: { deletedAt: 1 }, where: { deletedAt: { $gt: TOMBSTONES_FROM } } },
     { name: 'outbox', keys: { ob: 1, updatedAt: 1 }, where: { ob: true } },
+    // Over all tenants: a timer asks once per resource, whoever the records belong to.
+    ...(row.timer ? [{ name: 'due', keys: { deletedAt: 1, due: 1 } as const }] : []),
+    ...(canOwe(row) ? [{ name: 'owes', keys: { owes: 1 } as const, where: { owes: { $exists: true } } }] : []),
   ];
 }
 
 const collections = new Map(
-  RESOURCES.map((row) => [
+  ROWS.map((row) => [
     row.key,
     collection(row.collection, shapeOf(row), indexesOf(row)) as unknown as Collection<ResourceDocument>,
   ]),
@@ -108,6 +147,9 @@ export const refKeysOf = (refs: readonly ExternalRef[]): string[] => [
   ...new Set(refs.map(({ system, id }) => `${system}:${id}`)),
 ];
 
+/** What marks a live record of the row as the only one of its tenant. */
+export const singleOf = ({ isSingleton }: Resource): { single?: true } => (isSingleton ? { single: true } : {});
+
 /** Record → document. Fields that are not set are stored as null, so that every index knows every record. */
 export function toDocument(row: Resource, tenantId: string, record: AnyRecord): ResourceDocument {
   const fields = Object.entries(row.fields).map(([name, declared]) => [
@@ -124,8 +166,10 @@ export function toDocument(row: Resource, tenantId: string, record: AnyRecord): 
     updatedAt: new Date(record.updatedAt),
     createdBy: record.createdBy,
     externalRefs: record.externalRefs,
+    customFields: record.customFields,
     ...(refKeys.length > 0 ? { refKeys } : {}),
     deletedAt: null,
+    ...singleOf(row),
   };
 }
 
@@ -134,6 +178,7 @@ export function toRecord(row: Resource, document: ResourceDocument): AnyRecord {
   const record: Record<string, unknown> = { id: document._id, version: document.version };
   for (const name of Object.keys(row.fields)) record[name] = shownValue(document[name]);
   record['externalRefs'] = document.externalRefs;
+  record['customFields'] = document.customFields ?? {};
   record['createdAt'] = document.createdAt.toISOString();
   record['updatedAt'] = document.updatedAt.toISOString();
   record['createdBy'] = document.createdBy;

@@ -3,7 +3,14 @@ import type { Position } from '../domain/sealed-token';
 import { sortFields, type FilterOperator, type SortField } from '../resources/filters';
 import type { AnyRecord, Resource } from '../resources/resource';
 import type { Store } from './collection';
-import { documentsOf, EXTERNAL_REFS_INDEX, listIndex, toRecord, type ResourceDocument } from './resource-documents';
+import {
+  documentsOf,
+  EXTERNAL_REFS_INDEX,
+  listIndex,
+  ordersWithin,
+  toRecord,
+  type ResourceDocument,
+} from './resource-documents';
 
 /** One filter of a list, with the values it compares with. */
 export interface ResourceFilter {
@@ -19,6 +26,14 @@ export interface PageRequest {
   /** Where the page before ended. */
   after: Position | null;
   limit: number;
+  /** Tombstones younger than this are listed with the rest; null for live records only. */
+  deletedAfter: Date | null;
+}
+
+/** A record of a list; `deletedAt` is null while it lives. */
+export interface ListedRecord {
+  record: AnyRecord;
+  deletedAt: string | null;
 }
 
 type Clause = Record<string, unknown>;
@@ -53,8 +68,12 @@ const COMPARISONS: Record<FilterOperator, Comparison> = {
   exists: ([wanted], kind) => (wanted === true ? presence(kind) : absence(kind)),
 };
 
-function filterClause(row: Resource, filter: ResourceFilter): Clause {
+/** What a filter asks of the documents of a row. */
+export function filterClause(row: Resource, filter: ResourceFilter): Clause {
   if (filter.field === 'externalRefs') return { refKeys: filter.values[0] };
+  if (filter.field === 'externalRefs.system') return { 'externalRefs.system': filter.values[0] };
+  if (filter.field.startsWith('customFields.'))
+    return { [filter.field]: COMPARISONS[filter.operator](filter.values, 'string') };
   const kind = row.fields[filter.field]?.traits.kind ?? 'datetime';
   return { [filter.field]: COMPARISONS[filter.operator](filter.values, kind) };
 }
@@ -88,13 +107,13 @@ function segments(sort: SortField, { orderBy, direction, after }: PageRequest): 
   return sort.isNullable && !isRising ? [rest, [{ [orderBy]: null }]] : [rest];
 }
 
-function hintFor(row: Resource, { orderBy, filters }: PageRequest): string {
+function hintFor(row: Resource, { orderBy, filters }: Pick<PageRequest, 'orderBy' | 'filters'>): string {
   const single = new Set(
     filters.filter(({ operator, values }) => operator === 'eq' && values.length === 1).map(({ field }) => field),
   );
   // At most one record has an external reference: nothing beats going straight to it.
   if (single.has('externalRefs')) return EXTERNAL_REFS_INDEX;
-  const filter = orderBy === 'createdAt' ? row.lists.find((name) => single.has(name)) : undefined;
+  const filter = ordersWithin(row).includes(orderBy) ? row.lists.find((name) => single.has(name)) : undefined;
   return listIndex(orderBy, filter);
 }
 
@@ -102,32 +121,68 @@ function hintFor(row: Resource, { orderBy, filters }: PageRequest): string {
 interface ListPlace {
   row: Resource;
   tenantId: string;
+  only?: readonly ResourceFilter[];
+}
+
+type Matched = Pick<PageRequest, 'filters' | 'deletedAfter'>;
+
+/** What every record of a list fulfils. */
+function matching({ row, tenantId }: ListPlace, { filters, deletedAfter }: Matched, more: Clause[] = []): Clause {
+  const clauses = [...filters.map((filter) => filterClause(row, filter)), ...more];
+  // Said by what is left out: a choice between "not deleted" and "deleted lately" would take two index scans.
+  const alive = deletedAfter ? { $nor: [{ deletedAt: { $lte: deletedAfter } }] } : { deletedAt: null };
+  return { tenantId, ...alive, ...(clauses.length > 0 ? { $and: clauses } : {}) };
 }
 
 /** The queries that answer a page, in order; the second one is needed only where the first runs dry. */
-export function pageQueries(store: Store, { row, tenantId }: ListPlace, page: PageRequest) {
+export function pageQueries(store: Store, place: ListPlace, asked: PageRequest) {
+  const page = { ...asked, filters: [...(place.only ?? []), ...asked.filters] };
+  const { row } = place;
   const sort = sortFields(row).get(page.orderBy);
   if (!sort) throw new Error(`${row.key} has no index on ${page.orderBy}`);
-  const filters = page.filters.map((filter) => filterClause(row, filter));
   const step = page.direction === 'asc' ? 1 : -1;
-  return segments(sort, page).map((segment) => {
-    const clauses = [...filters, ...segment];
-    return documentsOf(store, row)
-      .find({ tenantId, deletedAt: null, ...(clauses.length > 0 ? { $and: clauses } : {}) } as never, { _out: 0 })
+  return segments(sort, page).map((segment) =>
+    documentsOf(store, row)
+      .find(matching(place, page, segment) as never, { _out: 0 })
       .sort({ [page.orderBy]: step, _id: step })
       .limit(page.limit)
       .hint(hintFor(row, page))
-      .maxTimeMS(READ_MS_MAX);
-  });
+      .maxTimeMS(READ_MS_MAX),
+  );
 }
 
+export const toListed = (row: Resource, document: ResourceDocument): ListedRecord => ({
+  record: toRecord(row, document),
+  deletedAt: document.deletedAt?.toISOString() ?? null,
+});
+
 /** The records of one page. Ask for one more than you show to learn whether there is another page. */
-export async function listResources(store: Store, place: ListPlace, page: PageRequest): Promise<AnyRecord[]> {
+export async function listResources(store: Store, place: ListPlace, page: PageRequest): Promise<ListedRecord[]> {
   const found: ResourceDocument[] = [];
   for (const query of pageQueries(store, place, page)) {
     const missing = page.limit - found.length;
     if (missing === 0) break;
     found.push(...(await query.limit(missing).lean<ResourceDocument[]>().exec()));
   }
-  return found.map((document) => toRecord(place.row, document));
+  return found.map((document) => toListed(place.row, document));
+}
+
+type CountRequest = Pick<PageRequest, 'filters' | 'limit'>;
+
+/** The query behind a count: it walks the index that the list would use, and stops at the limit. */
+export function countQuery(store: Store, place: ListPlace, { filters: asked, limit }: CountRequest) {
+  const filters = [...(place.only ?? []), ...asked];
+  return documentsOf(store, place.row)
+    .aggregate<{ count: number }>([
+      { $match: matching(place, { filters, deletedAfter: null }) },
+      { $limit: limit },
+      { $count: 'count' },
+    ])
+    .option({ hint: hintFor(place.row, { filters, orderBy: 'createdAt' }), maxTimeMS: READ_MS_MAX });
+}
+
+/** How many records fulfil the filters; counting ends at `limit`. */
+export async function countResources(store: Store, place: ListPlace, request: CountRequest): Promise<number> {
+  const [found] = await countQuery(store, place, request).exec();
+  return found?.count ?? 0;
 }

@@ -1,27 +1,41 @@
 /** Product records. A change and its events are one document write; nothing here needs a transaction. */
 import type { BusEvent } from '../contracts/event';
-import { RESOURCES, type Reference } from '../resources/registry';
-import type { AnyRecord, Labels, Resource } from '../resources/resource';
+import type { Reference } from '../resources/registry';
+import type { AnyRecord, ExternalRef, Resource } from '../resources/resource';
 import { isDuplicate, type Store } from './collection';
+import { joinUpdates, marksOfChange, marksOfNew } from './resource-marks';
 import { documentsOf, refKeysOf, storedValue, toDocument, toRecord, type ResourceDocument } from './resource-documents';
 
-export { listResources, type ResourceFilter } from './resource-pages';
+import { filterClause, type ResourceFilter } from './resource-pages';
+
+export { countResources, listResources, type ListedRecord, type ResourceFilter } from './resource-pages';
 export { nextNumber } from './resource-counters';
 
 /** A resource inside a tenant: no function of this module reaches beyond it. */
 export interface Place {
   row: Resource;
   tenantId: string;
+  /** What every read and write is narrowed to beyond the tenant: a portal token's client. */
+  only?: readonly ResourceFilter[];
+  /** What records named by references are narrowed to. */
+  refersTo?: (target: Resource) => readonly ResourceFilter[];
 }
 
 /** How a write ended: another record may hold an external reference, another request may have been first. */
 export type WriteOutcome = 'written' | 'stale' | 'duplicate';
 
-const live = (tenantId: string) => ({ tenantId, deletedAt: null });
+/** What every record of a place fulfils. */
+export const live = ({ row, tenantId, only = [] }: Place) => ({
+  tenantId,
+  deletedAt: null,
+  ...(only.length > 0 ? { $and: only.map((filter) => filterClause(row, filter)) } : {}),
+});
 
-const outboxOf = (events: readonly BusEvent[]) => (events.length > 0 ? { ob: true } : {});
+/** Marks a document whose events are to be handed over. */
+export const outboxOf = (events: readonly BusEvent[]) => (events.length > 0 ? { ob: true } : {});
 
-const duplicateOr = (error: unknown): WriteOutcome => {
+/** What a failed write means, when it is that something must be unique. */
+export const duplicateOr = (error: unknown): WriteOutcome => {
   if (isDuplicate(error)) return 'duplicate';
   throw error;
 };
@@ -35,6 +49,7 @@ export async function insertResource(
 ): Promise<WriteOutcome> {
   const document = {
     ...toDocument(row, tenantId, record),
+    ...marksOfNew(row, record),
     ...outboxOf(events),
     ...(events.length > 0 ? { _out: events } : {}),
   };
@@ -45,36 +60,57 @@ export async function insertResource(
 }
 
 /** The record, or null when the tenant has none with this id. */
-export async function findResource(store: Store, { row, tenantId }: Place, id: string): Promise<AnyRecord | null> {
-  const document = await documentsOf(store, row)
-    .findOne({ _id: id, ...live(tenantId) }, { _out: 0 })
+export async function findResource(store: Store, place: Place, id: string): Promise<AnyRecord | null> {
+  const document = await documentsOf(store, place.row)
+    .findOne({ _id: id, ...live(place) } as never, { _out: 0 })
     .lean<ResourceDocument>()
     .exec();
-  return document ? toRecord(row, document) : null;
+  return document ? toRecord(place.row, document) : null;
+}
+
+/** The record of a resource that a tenant has once; the oldest, where there were several before that held. */
+export async function findCurrent(store: Store, place: Place): Promise<AnyRecord | null> {
+  const document = await documentsOf(store, place.row)
+    .findOne(live(place) as never, { _out: 0 })
+    .sort({ createdAt: 1, _id: 1 })
+    .lean<ResourceDocument>()
+    .exec();
+  return document ? toRecord(place.row, document) : null;
+}
+
+/** Ids of the newest records of a place, at most `max`. */
+export async function idsOf(store: Store, place: Place, max: number): Promise<string[]> {
+  const documents = await documentsOf(store, place.row)
+    .find(live(place) as never, { _id: 1 })
+    .sort({ createdAt: -1, _id: -1 })
+    .limit(max)
+    .lean<ResourceDocument[]>()
+    .exec();
+  return documents.map(({ _id }) => _id);
 }
 
 /** The records of these ids that the tenant has, in no particular order. */
-export async function findResources(
-  store: Store,
-  { row, tenantId }: Place,
-  ids: readonly string[],
-): Promise<AnyRecord[]> {
-  const documents = await documentsOf(store, row)
-    .find({ _id: { $in: [...ids] }, ...live(tenantId) }, { _out: 0 })
+export async function findResources(store: Store, place: Place, ids: readonly string[]): Promise<AnyRecord[]> {
+  const documents = await documentsOf(store, place.row)
+    .find({ _id: { $in: [...ids] }, ...live(place) } as never, { _out: 0 })
     .lean<ResourceDocument[]>()
     .exec();
-  return documents.map((document) => toRecord(row, document));
+  return documents.map((document) => toRecord(place.row, document));
 }
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-
-/** The labels of these records by id; ids that the tenant does not have are left out. */
-export async function findLabels(store: Store, { row, tenantId }: Place, ids: readonly string[]): Promise<Labels> {
-  const documents = await documentsOf(store, row)
-    .find({ _id: { $in: [...ids] }, ...live(tenantId) }, { [row.label]: 1 })
-    .lean<ResourceDocument[]>()
+/** The other record of the tenant that has one of this record's external references, and which one. */
+export async function findHolder(
+  store: Store,
+  { row, tenantId }: Place,
+  { id, externalRefs }: AnyRecord,
+): Promise<{ id: string; externalRef: ExternalRef } | null> {
+  const wanted = refKeysOf(externalRefs);
+  const document = await documentsOf(store, row)
+    .findOne({ tenantId, refKeys: { $in: wanted }, _id: { $ne: id } }, { refKeys: 1, externalRefs: 1 })
+    .lean<ResourceDocument>()
     .exec();
-  return Object.fromEntries(documents.map((document) => [document._id, textOf(document[row.label])]));
+  const externalRef = document?.externalRefs.find((ref) => wanted.includes(refKeysOf([ref])[0] ?? ''));
+  return document && externalRef ? { id: document._id, externalRef } : null;
 }
 
 /** True when a live record of the tenant names `id` in this reference. */
@@ -85,7 +121,7 @@ export async function isReferenced(
   id: string,
 ): Promise<boolean> {
   const found = await documentsOf(store, from)
-    .findOne({ [field]: id, ...live(tenantId) }, { _id: 1 })
+    .findOne({ [field]: id, ...live({ row: from, tenantId }) }, { _id: 1 })
     .lean()
     .exec();
   return found !== null;
@@ -93,23 +129,24 @@ export async function isReferenced(
 
 async function compareAndSet(
   store: Store,
-  { row, tenantId }: Place,
-  before: AnyRecord,
+  place: Place,
+  { before, guard = {} }: { before: AnyRecord; guard?: Record<string, unknown> | undefined },
   update: Record<string, unknown>,
 ): Promise<WriteOutcome> {
-  return documentsOf(store, row)
-    .collection.updateOne({ _id: before.id, version: before.version, ...live(tenantId) } as never, update)
+  return documentsOf(store, place.row)
+    .collection.updateOne({ _id: before.id, version: before.version, ...live(place), ...guard } as never, update)
     .then(({ matchedCount }) => (matchedCount === 1 ? ('written' as const) : ('stale' as const)))
     .catch(duplicateOr);
 }
 
-const pushed = (events: BusEvent[]) => (events.length > 0 ? { $push: { _out: { $each: events } } } : {});
+/** The events appended to the document's outbox. */
+export const pushed = (events: BusEvent[]) => (events.length > 0 ? { $push: { _out: { $each: events } } } : {});
 
-/** Replaces `before` by `after` and appends the events, unless the record changed since `before` was read. */
+/** Replaces `before` by `after` and appends the events, unless the record changed since `before` was read, or `guard` no longer holds. */
 export async function changeResource(
   store: Store,
   place: Place,
-  { before, after }: { before: AnyRecord; after: AnyRecord },
+  { before, after, guard }: { before: AnyRecord; after: AnyRecord; guard?: Record<string, unknown> | undefined },
   events: BusEvent[],
 ): Promise<WriteOutcome> {
   const changed = Object.entries(place.row.fields)
@@ -119,16 +156,14 @@ export async function changeResource(
   const set = {
     ...(Object.fromEntries(changed) as Record<string, unknown>),
     externalRefs: after.externalRefs,
+    customFields: after.customFields,
     ...(refKeys.length > 0 ? { refKeys } : {}),
     version: after.version,
     updatedAt: new Date(after.updatedAt),
     ...outboxOf(events),
   };
-  return compareAndSet(store, place, before, {
-    $set: set,
-    ...(refKeys.length > 0 ? {} : { $unset: { refKeys: '' } }),
-    ...pushed(events),
-  });
+  const update = { $set: set, ...(refKeys.length > 0 ? {} : { $unset: { refKeys: '' } }), ...pushed(events) };
+  return compareAndSet(store, place, { before, guard }, joinUpdates(update, marksOfChange(place.row, before, after)));
 }
 
 /** Leaves a tombstone in place of the record. Its external references become free for others. */
@@ -138,11 +173,12 @@ export async function removeResource(
   { before, at }: { before: AnyRecord; at: Date },
   events: BusEvent[],
 ): Promise<WriteOutcome> {
-  return compareAndSet(store, place, before, {
+  const update = {
     $set: { deletedAt: at, updatedAt: at, version: before.version + 1, ...outboxOf(events) },
-    $unset: { refKeys: '' },
+    $unset: { refKeys: '', single: '' },
     ...pushed(events),
-  });
+  };
+  return compareAndSet(store, place, { before }, joinUpdates(update, marksOfChange(place.row, before, null)));
 }
 
 /** The events of one document, and how to mark them handed over. */
@@ -172,10 +208,10 @@ export const pendingOf = (store: Store, row: Resource, id: string, events: BusEv
     ),
 });
 
-/** Events that were never handed over, of all resources and tenants, oldest document first. */
-export async function pendingOutbox(store: Store, limit: number): Promise<PendingEvents[]> {
+/** Events of these resources that were never handed over, of all tenants, oldest document first. */
+export async function pendingOutbox(store: Store, rows: readonly Resource[], limit: number): Promise<PendingEvents[]> {
   const perResource = await Promise.all(
-    RESOURCES.map(async (row) => {
+    rows.map(async (row) => {
       const documents = await documentsOf(store, row)
         .find({ ob: true }, { _out: 1, updatedAt: 1 })
         .sort({ updatedAt: 1 })

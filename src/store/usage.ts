@@ -7,13 +7,14 @@ const DAYS_KEPT = 30;
 /** Buckets this much older than the window are removed by each flush; a key at rest keeps its last ones. */
 const DAYS_SWEPT = 60;
 
-/** `days` maps `2026-11-20` to requests `r` and errors `e`. */
+/** `days` maps `2026-11-20` to requests `r` and errors `e`; `deprecated` maps operation ids to requests `n` and the last `at`. */
 const UsageRecord = Type.Object({
   _id: Type.String(),
   orgId: Type.String(),
   totalRequests: Type.Integer(),
   lastUsedAt: Nullable(Instant()),
   days: Json(),
+  deprecated: Type.Optional(Json()),
 });
 type UsageRecord = Static<typeof UsageRecord>;
 
@@ -26,6 +27,8 @@ export interface UsageDelta {
   requests: number;
   errors: number;
   lastUsedAt: Date;
+  /** Requests by deprecated operation. */
+  deprecated: Record<string, number>;
 }
 
 /** The figures of a key record. */
@@ -46,14 +49,23 @@ const daysBefore = (at: Date, from: number, to: number): string[] =>
 export async function addUsage(store: Store, deltas: readonly UsageDelta[]): Promise<void> {
   if (deltas.length === 0) return;
   const operations = deltas.map((delta) => {
+    const outdated = Object.entries(delta.deprecated);
     const day = `days.${dayOf(delta.lastUsedAt.getTime())}`;
     const swept = daysBefore(delta.lastUsedAt, DAYS_KEPT, DAYS_KEPT + DAYS_SWEPT);
     return {
       updateOne: {
         filter: { _id: delta.keyId },
         update: {
-          $inc: { totalRequests: delta.requests, [`${day}.r`]: delta.requests, [`${day}.e`]: delta.errors },
-          $max: { lastUsedAt: delta.lastUsedAt },
+          $inc: {
+            totalRequests: delta.requests,
+            [`${day}.r`]: delta.requests,
+            [`${day}.e`]: delta.errors,
+            ...Object.fromEntries(outdated.map(([id, count]) => [`deprecated.${id}.n`, count])),
+          },
+          $max: {
+            lastUsedAt: delta.lastUsedAt,
+            ...Object.fromEntries(outdated.map(([id]) => [`deprecated.${id}.at`, delta.lastUsedAt])),
+          },
           $setOnInsert: { orgId: delta.orgId },
           $unset: Object.fromEntries(swept.map((old) => [`days.${old}`, ''])),
         },
@@ -88,4 +100,17 @@ export async function readUsage(
     .find({ _id: { $in: [...keyIds] } })
     .lean<UsageRecord[]>();
   return new Map(records.map((record) => [record._id, figuresOf(record, now)]));
+}
+
+/** How often and when last these keys called deprecated operations, by key and operation id. */
+export async function readDeprecatedUse(
+  store: Store,
+  keyIds: readonly string[],
+): Promise<Map<string, Record<string, { n: number; at: Date }>>> {
+  if (keyIds.length === 0) return new Map();
+  const found = await usage
+    .in(store)
+    .find({ _id: { $in: [...keyIds] }, deprecated: { $exists: true } }, { deprecated: 1 })
+    .lean<UsageRecord[]>();
+  return new Map(found.map(({ _id, deprecated }) => [_id, deprecated as Record<string, { n: number; at: Date }>]));
 }

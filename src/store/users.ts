@@ -57,3 +57,17 @@ export async function changeUser(
   await raiseEpoch(store, user.orgId);
   return matchedCount > 0;
 }
+
+/** The org's owners and one more user, as far as their accounts are open. */
+export const userAddresses = (
+  store: Store,
+  orgId: string,
+  { userId, limit }: { userId: string; limit: number },
+): Promise<UserRecord[]> =>
+  users
+    .in(store)
+    .find({ orgId, disabledAt: null, $or: [{ _id: userId }, { role: 'owner' }] })
+    .sort({ _id: 1 })
+    .limit(limit)
+    .lean<UserRecord[]>()
+    .exec();

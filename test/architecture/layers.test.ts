@@ -36,9 +36,12 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
   },
   events: {
     at: /^src\/events\//,
-    uses: ['store', 'engine', 'catalog', 'domain', 'contracts'],
+    uses: ['store', 'engine', 'catalog', 'resources', 'domain', 'contracts'],
     packages: ['node:timers/promises'],
   },
+
+  // What is signed and verified for sessions and portal tokens, before and behind the guard.
+  tokens: { at: /^src\/tokens\//, uses: ['contracts', 'base'], packages: ['jose', 'node:crypto'] },
 
   agents: {
     at: /^src\/services\/agents\//,
@@ -47,19 +50,19 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
   },
   product: {
     at: /^src\/services\/product\//,
-    uses: ['events', 'store', 'resources', 'operations', 'domain', 'contracts'],
+    uses: ['outages', 'events', 'store', 'resources', 'operations', 'tokens', 'domain', 'contracts'],
     packages: [],
   },
   console: {
     at: /^src\/services\/console\//,
-    uses: ['store', 'domain', 'contracts'],
-    packages: ['jose', 'node:crypto'],
+    uses: ['events', 'store', 'catalog', 'operations', 'tokens', 'domain', 'contracts'],
+    packages: ['node:crypto'],
   },
 
   // The part of http that stands before every handler: the only one that asks the store, about callers and repeats.
   guard: {
     at: /^src\/http\/(admission|authenticate|auth-[a-z]+|credentials|guard|idempotency|session-cookie)\.ts/,
-    uses: ['store', 'console', 'domain', 'contracts', 'base'],
+    uses: ['store', 'console', 'tokens', 'domain', 'contracts', 'base'],
     packages: ['ipaddr.js', 'node:crypto'],
   },
   http: {
@@ -81,8 +84,12 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
   },
   client: { at: /^src\/client\//, uses: ['operations', 'contracts'], packages: [] },
 
-  base: { at: /^src\/(clock|config|context|log)\.ts/, uses: [], packages: [] },
-  process: { at: /^src\/process\.ts/, uses: ['base', 'store', 'engine', 'events', 'domain'], packages: [] },
+  base: { at: /^src\/(clock|config|context|log)\.ts/, uses: [], packages: ['node:net'] },
+  process: {
+    at: /^src\/process\.ts/,
+    uses: ['base', 'store', 'engine', 'events', 'providers', 'domain'],
+    packages: [],
+  },
   main: { at: /^src\/main\.ts/, uses: ['process', 'http', 'guard', 'events'], packages: ['node:http'] },
 
   workflows: {
@@ -97,7 +104,7 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
   },
   worker: {
     at: /^worker\//,
-    uses: ['activities', 'process', 'engine', 'providers'],
+    uses: ['activities', 'process', 'engine', 'events', 'providers'],
     packages: ['@temporalio/worker', 'node:*'],
   },
 
@@ -114,7 +121,7 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
     packages: ['node:crypto'],
   },
   // Tools that measure and record the whole product.
-  tools: { at: /^scripts\/(bench|save-history)/, uses: ['*'], packages: ['*'] },
+  tools: { at: /^scripts\/(bench|fuzz|save-history)/, uses: ['*'], packages: ['*'] },
   scripts: {
     at: /^scripts\//,
     uses: ['dev', 'services', 'seed', 'store', 'http', 'operations', 'domain', 'contracts', 'base', 'worker'],

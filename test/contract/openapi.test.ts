@@ -13,6 +13,7 @@ import { allOperations, documentedServices, serviceDocument, wholeDocument } fro
 import { docsRouter } from '../../src/http/docs';
 import { renderMarkdown } from '../../src/http/markdown';
 import { opening } from '../../src/http/mount';
+import { bodyValidator } from '../../src/http/validate';
 
 interface Document {
   paths: Record<string, Record<string, { operationId: string; responses: Record<string, unknown> }>>;
@@ -43,7 +44,7 @@ test('every operation says what it is, where it belongs and who may call it', ()
       id: expect.stringMatching(/^[a-z][A-Za-z]+$/) as string,
       summary: expect.stringMatching(/^[A-Z].{5,}[^.]$/) as string,
       tag: expect.stringMatching(/^[A-Z]/) as string,
-      access: expect.stringMatching(/^(public|session|product)$/) as string,
+      access: expect.stringMatching(/^(public|session|portal|product)$/) as string,
     });
   }
 });
@@ -71,6 +72,33 @@ test('every guarded operation documents 401, 403 and 429', () => {
       operationId,
       statuses: expect.arrayContaining(['401', '403', '429', '500', '503']) as string[],
     });
+  }
+});
+
+test('an answer with a new record links to everything that can be done with it', () => {
+  const { paths, components } = wholeDocument() as unknown as {
+    paths: Record<string, Record<string, { responses: Record<string, { links?: Record<string, unknown> }> }>>;
+    components: { links: Record<string, { operationId: string }> };
+  };
+  expect(Object.keys(paths['/psa/api/tickets']?.['post']?.responses['201']?.links ?? {})).toEqual(
+    expect.arrayContaining(['GetTicket', 'UpdateTicket', 'DeleteTicket', 'ListTickets', 'BatchGetTickets']),
+  );
+  expect(Object.keys(paths['/agents/api/templates/{id}/clone']?.['post']?.responses['201']?.links ?? {})).toContain(
+    'GetAgent',
+  );
+  const ids = new Set(allOperations.map(({ id }) => id));
+  expect(Object.values(components.links).filter(({ operationId }) => !ids.has(operationId))).toEqual([]);
+});
+
+test('a body is required exactly where the empty object is refused', () => {
+  const documented = wholeDocument() as unknown as {
+    paths: Record<string, Record<string, { requestBody?: { required: boolean } }>>;
+  };
+  for (const { service, method, path, body } of allOperations.filter((operation) => operation.body !== undefined)) {
+    if (!body) continue;
+    const at = `/${service}${path.replace(/:(\w+)/g, '{$1}')}`;
+    const isRequired = documented.paths[at]?.[method.toLowerCase()]?.requestBody?.required;
+    expect({ at, isRequired }).toEqual({ at, isRequired: bodyValidator(body)({}).length > 0 });
   }
 });
 

@@ -1,4 +1,5 @@
 /** What a test does with a running stack: orgs with keys, calls, and waiting for a condition. */
+import { Agent } from 'undici';
 import { readConfig } from '../../src/config';
 import { PRODUCT_SCOPES, type Tier } from '../../src/contracts/principal';
 import { hashKey, lastFour, mintKey } from '../../src/domain/api-key';
@@ -46,13 +47,14 @@ export interface Harness {
   close(): Promise<void>;
 }
 
-/** One HTTP call; JSON in, JSON out. */
+/** One HTTP call; JSON in, JSON out. `from` sends it from another address of this machine, see `comingFrom`. */
 export async function request(
   baseUrl: string,
-  call: { method: string; path: string; body?: unknown; headers?: Record<string, string> },
+  call: { method: string; path: string; body?: unknown; headers?: Record<string, string>; from?: Agent },
 ): Promise<Answer> {
   const reply = await fetch(`${baseUrl}${call.path}`, {
     method: call.method,
+    ...(call.from ? { dispatcher: call.from as never } : {}),
     headers: { ...(call.body === undefined ? {} : { 'content-type': 'application/json' }), ...call.headers },
     ...(call.body === undefined ? {} : { body: typeof call.body === 'string' ? call.body : JSON.stringify(call.body) }),
   });
@@ -64,6 +66,15 @@ export async function request(
     text: content,
     body: (isJson ? JSON.parse(content) : {}) as unknown as Body,
   };
+}
+
+/**
+ * Connections from a loopback address of the caller's own, whose limits nobody else spends; close them in the end.
+ * The address is the number's, spread over 127.1.0.0/16 and above.
+ */
+export function comingFrom(place: number): Agent & { address: string } {
+  const address = `127.${1 + ((place >> 16) & 127)}.${(place >> 8) & 255}.${place & 255}`;
+  return Object.assign(new Agent({ localAddress: address }), { address });
 }
 
 /** Creates an org with one key straight in the store; there is no public sign-up. */

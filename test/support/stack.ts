@@ -32,6 +32,28 @@ interface StackOptions {
 
 const SECRET = 'test-secret-test-secret-test-secret-0';
 
+const LOGS = resolve(__dirname, '../../.signalbox/test-logs');
+
+const apiProcess = (env: Record<string, string>): ProductProcess =>
+  productProcess({
+    script: 'src/main.ts',
+    env,
+    readyText: '"msg":"api ready"',
+    logFile: join(LOGS, `api-${env['PORT']}.log`),
+  });
+
+/** One more api process of a running stack: the same store, engine and secrets, another port. */
+export async function startApi(
+  stack: StackAddress,
+  env: Record<string, string> = {},
+): Promise<StackAddress & { api: ProductProcess }> {
+  const port = String(await choosePort());
+  const merged = { ...stack.env, ...env, PORT: port };
+  const api = apiProcess(merged);
+  await api.start();
+  return { baseUrl: `http://127.0.0.1:${port}`, inboxUrl: stack.inboxUrl, env: merged, api };
+}
+
 const isQuiet = process.env['TEST_VERBOSE'] === undefined;
 
 /** Starts everything; `stop` ends it and removes its data. */
@@ -60,24 +82,22 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     SLACK_GATEWAY_URL: inbox.gatewayUrl('slack'),
     TEAMS_GATEWAY_URL: inbox.gatewayUrl('teams'),
     HTTP_ALLOW_ADDRESSES: '127.0.0.0/8',
+    WEBHOOK_LOOPBACK: 'true',
+    WEBHOOK_RETRY_SCALE: '0.00002',
     KEY_PEPPER: SECRET,
     SESSION_SECRET: SECRET,
     TOKEN_SECRET: SECRET,
     SHUTDOWN_GRACE_SECONDS: '2',
+    // Everything comes from this machine.
+    CONNECTIONS_PER_ADDRESS: '0',
     ...options.env,
   };
-  const logs = resolve(__dirname, '../../.signalbox/test-logs');
-  const api = productProcess({
-    script: 'src/main.ts',
-    env,
-    readyText: '"msg":"api ready"',
-    logFile: join(logs, `api-${port}.log`),
-  });
+  const api = apiProcess(env);
   const worker = productProcess({
     script: 'worker/main.ts',
     env,
     readyText: '"msg":"worker ready"',
-    logFile: join(logs, `worker-${port}.log`),
+    logFile: join(LOGS, `worker-${port}.log`),
   });
   if (options.only !== 'services')
     await Promise.all([api.start(), ...(options.only === 'api' ? [] : [worker.start()])]);

@@ -123,6 +123,41 @@ test('credits held for a step of an execution that is over are given back', asyn
   expect((await credits.in(harness.store).findById(`${org.id}:${month}`).lean())?.total_used).toBe(0);
 });
 
+test('credits of an AI call whose worker died between the record and the account are booked as the record says', async () => {
+  const org = await harness.newOrg();
+  const id = await waitingExecution(org);
+  const now = new Date();
+  const month = monthOf(now);
+  await ensureMonth(harness.store, { orgId: org.id, month, allocation: 100 }, now);
+  const reservation = { orgId: org.id, month, id: `${id}:1`, agentId: 'agt_x', tier: 'quick' as const, credits: 7 };
+  expect(await reserve(harness.store, reservation, ago(2 * 60 * MINUTE))).toBe('reserved');
+  // As the activity leaves it when it dies after its record, and the execution is cancelled before its next attempt.
+  await executions.in(harness.store).updateOne(
+    { _id: id },
+    {
+      $set: {
+        'steps.1.status': 'completed',
+        'steps.1.credits_used': 2,
+        'steps.1.usage': { input_tokens: 5, output_tokens: 5, month, reserved: 7, tier: 'quick' },
+      },
+    },
+  );
+  await endExecution(harness.store, {
+    id,
+    orgId: org.id,
+    status: 'cancelled',
+    reason: 'cancelled_by_user',
+    error: null,
+    now,
+  });
+  await sweep();
+  const account = await waitFor(async () => {
+    const read = await readMonth(harness.store, org.id, month);
+    return read && read.available !== 93 ? read : null;
+  });
+  expect(account).toMatchObject({ available: 98, total_used: 2, by_model: { quick: 2 } });
+});
+
 test('a healthy execution that waits at its gate for long is left alone', async () => {
   const org = await harness.newOrg();
   const id = await waitingExecution(org);

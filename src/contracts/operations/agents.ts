@@ -131,7 +131,8 @@ const approvals = {
   listApprovals: operation({
     id: 'listApprovals', service: 'agents', method: 'GET', path: '/api/approvals', tag: 'Approvals',
     summary: 'List approvals, newest first',
-    access: access('approvals:read'),
+    description: 'A portal token lists what is addressed to its own contact.',
+    access: access('approvals:read'), portal: 'approvals:read',
     query: Closed({
       status: Type.Optional(Enum(APPROVAL_STATUSES)),
       execution_id: Type.Optional(Id()),
@@ -142,10 +143,17 @@ const approvals = {
     responses: { 200: Type.Object({ approvals: Type.Array(Approval), ...listMeta }) },
     errors: ['invalid_cursor'],
   }),
+  getApproval: operation({
+    id: 'getApproval', service: 'agents', method: 'GET', path: '/api/approvals/:id', tag: 'Approvals',
+    summary: 'Read one approval',
+    description: 'A portal token reads what is addressed to its own contact; `decided_by` and `note` are shown to whoever decided.',
+    access: access('approvals:read'), portal: 'approvals:read', params: byId,
+    responses: { 200: Approval }, errors: ['approval_not_found'],
+  }),
   decideApproval: operation({
     id: 'decideApproval', service: 'agents', method: 'POST', path: '/api/approvals/:id/decision', tag: 'Approvals',
     summary: 'Approve or deny; exactly one decision is ever recorded',
-    access: access('approvals:decide'), params: byId, body: DecideApproval,
+    access: access('approvals:decide'), portal: 'approvals:decide', params: byId, body: DecideApproval,
     examples: { approve: { decision: 'approved', note: 'Call the client first' } },
     responses: { 200: Approval },
     errors: ['approval_not_found', 'approval_already_decided', 'approval_expired', 'approval_closed'],

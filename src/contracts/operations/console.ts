@@ -1,11 +1,14 @@
 /** The console's own routes: signing in, API keys, the audit trail and the live state of the limits. */
 import { AUDIT_ACTIONS, AuditEntry, AuditVerification } from '../audit';
-import { ApiKey, CreateApiKey, IssuedApiKey, KeyKinds, KEY_STATUSES, RotateApiKey, UpdateApiKey } from '../key';
+import {
+  ApiKey, CreateApiKey, DeprecatedOperation, KeyUsage, KeyUsageQuery, IssuedApiKey, KeyKinds, KEY_STATUSES, RotateApiKey, UpdateApiKey,
+} from '../key';
 import { operation } from '../operation';
 import { ItemsPage, Limit } from '../page';
 import { MAIL_SCOPES, PRODUCT_SCOPES, type Access } from '../principal';
 import { Closed, Enum, Id, Timestamp, Type } from '../schema';
 import { RateLimitState, Session, SignIn } from '../session';
+import { webhookOperations } from './webhooks';
 
 const manageKeys: Access = { kind: 'session', permission: 'keys:manage' };
 const readAudit: Access = { kind: 'session', permission: 'audit:read' };
@@ -65,7 +68,7 @@ const keys = {
   }),
   updateApiKey: operation({
     id: 'updateApiKey', service: 'console', method: 'PATCH', path: '/api/api-keys/:id', tag: 'API keys',
-    summary: 'Change name, scopes or expiry; in force when the reply is sent',
+    summary: 'Change name, scopes, expiry or API version; in force when the reply is sent',
     description: 'Only the fields sent are changed; `expiresAt: null` removes the expiry. The key value and its kind never change. `If-Match` is honoured.',
     access: manageKeys, params: byId, body: UpdateApiKey,
     examples: { scopes: { scopes: ['PSA'] } },
@@ -83,6 +86,22 @@ const keys = {
     summary: 'Revoke a key for good; refused everywhere when the reply is sent',
     access: manageKeys, params: byId,
     responses: { 204: null }, errors: ['not_found', 'version_conflict', 'csrf_failed'],
+  }),
+};
+
+const usage = {
+  getApiKeyUsage: operation({
+    id: 'getApiKeyUsage', service: 'console', method: 'GET', path: '/api/api-keys/:id/usage', tag: 'API keys',
+    summary: 'Read what a key was used for, by the hour or by the day',
+    description: 'Figures are stored every two seconds and kept 90 days. At most 31 days by the hour, 90 by the day.',
+    access: manageKeys, params: byId, query: KeyUsageQuery,
+    responses: { 200: KeyUsage }, errors: ['not_found'],
+  }),
+  listDeprecations: operation({
+    id: 'listDeprecations', service: 'console', method: 'GET', path: '/api/deprecations', tag: 'API keys',
+    summary: 'List deprecated operations with the keys that still use them',
+    access: manageKeys,
+    responses: { 200: Type.Object({ items: Type.Array(DeprecatedOperation) }) },
   }),
 };
 
@@ -123,4 +142,4 @@ const limits = {
 };
 
 /** Every route of the console service that is not a product resource. */
-export const consoleOperations = { ...session, ...keys, ...audit, ...limits };
+export const consoleOperations = { ...session, ...keys, ...usage, ...audit, ...limits, ...webhookOperations };

@@ -77,6 +77,22 @@ function checkUrl(step: StepOf<'http_request'>, pointer: string, { findings }: W
   });
 }
 
+const RECORD_ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+function checkApprovers({ approvers }: StepOf<'approval_gate'>, pointer: string, { findings, textRoots }: Walk): void {
+  if (approvers?.type !== 'portal_contact') return;
+  const hasPlaceholder = readTemplate(approvers.contact).parts.some((part) => part.kind === 'value');
+  if (hasPlaceholder || RECORD_ID.test(approvers.contact)) return;
+  const payload = textRoots['event_payload'];
+  const isNamed = payload !== undefined && payload.kind === 'object' && Object.hasOwn(payload.members, 'contact_id');
+  findings.add({
+    path: below(pointer, 'approvers', 'contact'),
+    code: 'invalid_approver',
+    message: `"${approvers.contact}" is not the id of a contact; write one, or a placeholder that holds one.`,
+    ...(isNamed ? { suggestion: '{{event_payload.contact_id}}' } : {}),
+  });
+}
+
 function checkSchema(step: StepOf<'ai_reason'>, pointer: string, { findings, compiles }: Walk): void {
   const { output_schema: schema } = step;
   if (!schema) return;
@@ -96,7 +112,7 @@ type TextsOf = { [Type in Step['type']]: (step: StepOf<Type>) => Record<string, 
 const TEXTS: TextsOf = {
   ai_reason: ({ prompt }) => ({ prompt }),
   notification: ({ recipients, subject, body }) => ({ recipients, subject, body }),
-  approval_gate: ({ message }) => ({ message }),
+  approval_gate: ({ message, approvers }) => ({ message, approvers }),
   http_request: ({ url, headers, body }) => ({ url, headers, body }),
   set_variables: ({ values }) => ({ values }),
   delay: () => ({}),
@@ -108,6 +124,7 @@ const textsOf = (step: Step): Record<string, unknown> =>
 function checkOwnFields(step: Step, pointer: string, walk: Walk): void {
   checkDurations(step, pointer, walk.findings);
   if (step.type === 'notification') checkRecipients(step, pointer, walk);
+  if (step.type === 'approval_gate') checkApprovers(step, pointer, walk);
   if (step.type === 'http_request') checkUrl(step, pointer, walk);
   if (step.type === 'ai_reason') checkSchema(step, pointer, walk);
 }

@@ -3,27 +3,51 @@ import type { Context } from '../../context';
 import type { Handlers } from '../../contracts/operation';
 import type { AgentOperations } from '../../contracts/operations/agents';
 import { pageSize } from '../../contracts/page';
-import type { Principal } from '../../contracts/principal';
+import type { Approval, DecidedVia } from '../../contracts/approval';
+import type { PortalPrincipal, Principal } from '../../contracts/principal';
 import { problem } from '../../contracts/problem';
-import { presentApproval } from '../../domain/present';
+import { presentApproval, presentToContact } from '../../domain/present';
 import { signalDecision } from '../../engine/executions';
 import * as store from '../../store/approvals';
 import { auditDecision } from '../../store/audit-trail';
 import { findExecution, hasEnded } from '../../store/executions';
 import { boundTo, openCursor } from './executions';
 
-type Names = 'listApprovals' | 'decideApproval';
+type Names = 'listApprovals' | 'getApproval' | 'decideApproval';
 
 const PATH = '/agents/api/approvals';
+const VIA: Record<Principal['kind'], DecidedVia> = {
+  session: 'console',
+  key: 'api',
+  portal: 'portal',
+  anonymous: 'api',
+};
 const COUNTED_MAX = 10_000;
 
 function notFound(): never {
   throw problem('approval_not_found');
 }
 
+/** The contact a portal token stands for. Without one nothing can be addressed to it: no contact has an empty id. */
+const addresseeOf = (principal: PortalPrincipal): store.Addressee => ({
+  contactId: principal.contactId ?? '',
+  clientId: principal.companyId,
+});
+
+const shownTo = (principal: Principal, record: store.ApprovalRecord): Approval =>
+  principal.kind === 'portal' ? presentToContact(record, principal.id) : presentApproval(record);
+
+/** The approval, when the caller may see it: to a portal token everything that is not addressed to it does not exist. */
+async function requireApproval(context: Context, principal: Principal, id: string): Promise<store.ApprovalRecord> {
+  const found = await store.findApproval(context.store, principal.orgId, id);
+  if (!found) return notFound();
+  if (principal.kind === 'portal' && !store.isAddressedTo(found, addresseeOf(principal))) return notFound();
+  return found;
+}
+
 /** Why a decision came too late, from what the record says now. */
-function refuse(current: store.ApprovalRecord): never {
-  const approval = presentApproval(current);
+function refuse(principal: Principal, current: store.ApprovalRecord): never {
+  const approval = shownTo(principal, current);
   if (current.decided_by === store.SYSTEM_CANCEL) throw problem('approval_closed', { facts: { approval } });
   if (current.status === 'expired' || current.status === 'pending') {
     throw problem('approval_expired', {
@@ -33,7 +57,7 @@ function refuse(current: store.ApprovalRecord): never {
   }
   const how = current.status === 'approved' ? 'Approved' : 'Denied';
   throw problem('approval_already_decided', {
-    message: `${how} by ${String(approval.decided_by)} at ${String(approval.decided_at)}.`,
+    message: `${how} by ${approval.decided_by ?? 'somebody else'} at ${String(approval.decided_at)}.`,
     facts: { approval },
   });
 }
@@ -52,8 +76,9 @@ function wake(context: Context, approval: store.ApprovalRecord, decision: 'appro
 
 export const approvalHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
   async listApprovals({ context, principal, query }) {
-    const { limit: asked, cursor, ...filter } = query;
+    const { limit: asked, cursor, ...named } = query;
     const limit = pageSize(asked);
+    const filter = principal.kind === 'portal' ? { ...named, addressee: addresseeOf(principal) } : named;
     const bound = boundTo(principal.orgId, PATH, filter);
     const after = openCursor(context, cursor, bound);
     const [rows, total] = await Promise.all([
@@ -70,7 +95,7 @@ export const approvalHandlers: Pick<Handlers<AgentOperations, Context>, Names> =
     return {
       status: 200,
       body: {
-        approvals: page.map(presentApproval),
+        approvals: page.map((record) => shownTo(principal, record)),
         total: Math.min(total, COUNTED_MAX),
         ...estimate,
         next_cursor: next,
@@ -78,9 +103,13 @@ export const approvalHandlers: Pick<Handlers<AgentOperations, Context>, Names> =
     };
   },
 
+  async getApproval({ context, principal, params }) {
+    return { status: 200, body: shownTo(principal, await requireApproval(context, principal, params.id)) };
+  },
+
   async decideApproval(call) {
     const { context, principal, params, body } = call;
-    const found = (await store.findApproval(context.store, principal.orgId, params.id)) ?? notFound();
+    const found = await requireApproval(context, principal, params.id);
     const execution = await findExecution(context.store, principal.orgId, found.execution_id);
     if (found.status === 'pending' && (!execution || hasEnded(execution.status))) throw problem('approval_closed');
     const decided = await store.decide(context.store, {
@@ -88,14 +117,14 @@ export const approvalHandlers: Pick<Handlers<AgentOperations, Context>, Names> =
       orgId: principal.orgId,
       decision: body.decision,
       by: principal.id,
-      via: principal.kind === 'session' ? 'console' : 'api',
+      via: VIA[principal.kind],
       note: body.note ?? null,
       now: context.clock.now(),
     });
     const current = decided ?? (await store.findApproval(context.store, principal.orgId, params.id)) ?? notFound();
-    if (!decided && !isRepeat(current, principal, body.decision)) refuse(current);
+    if (!decided && !isRepeat(current, principal, body.decision)) refuse(principal, current);
     await auditDecision(context, current, call);
     if (decided) wake(context, decided, body.decision);
-    return { status: 200, body: presentApproval(current) };
+    return { status: 200, body: shownTo(principal, current) };
   },
 };

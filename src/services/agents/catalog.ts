@@ -10,6 +10,9 @@ import { addAgent, cloneOf, made } from './agents';
 
 type Names = 'listTemplates' | 'cloneTemplate' | 'listEvents';
 
+/** The state of the whole catalog, which never changes while the process runs; a selection is named by its filter. */
+const CATALOG_STATE = stateTag(eventCatalog.all);
+
 export const catalogHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
   async listTemplates({ query }) {
     const shown = templates.filter((template) => !query.category || template.category === query.category);
@@ -37,6 +40,6 @@ export const catalogHandlers: Pick<Handlers<AgentOperations, Context>, Names> = 
         (!query.source_product || entry.source_product === query.source_product) &&
         (!query.category || entry.category === query.category),
     );
-    return { status: 200, body: { events }, etag: stateTag(events) };
+    return { status: 200, body: { events }, etag: stateTag(CATALOG_STATE, query) };
   },
 };

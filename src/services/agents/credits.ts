@@ -42,7 +42,7 @@ export const creditHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
       reserved: month ? Math.max(0, allocation - used - month.available) : 0,
       updated_at: (month?.updated_at ?? now).toISOString(),
     };
-    return { status: 200, body, etag: stateTag(body.month, used, allocation, body.reserved) };
+    return { status: 200, body, etag: stateTag(body.org_id, body.month, used, allocation, body.reserved) };
   },
 
   async listCreditHistory({ context, principal }) {

@@ -10,6 +10,7 @@ import { ALLOCATION, monthOf, nextMonthStart } from '../../domain/credits';
 import { stateTag } from '../../domain/etag';
 import { executionIdFor } from '../../domain/ids';
 import { candidateOf, startStored } from '../../events/publish';
+import { areAgentsWatched, webhooksOf } from '../../events/webhooks/listening';
 import { cancelRecord, cancelSoon } from '../../events/cancel';
 import type { Candidate } from '../../domain/matching';
 import { flattenSteps } from '../../domain/plan';
@@ -116,12 +117,14 @@ async function openRetry(
   if (!(await context.engine.isReachable())) throw problem('engine_unavailable');
   const event = { ...record.trigger_event, org_id: record.org_id };
   const attemptNo = latest.attempt_no + 1;
+  const watched = areAgentsWatched(await webhooksOf(context, record.org_id, null));
   const retry = executionRecord({
     id: executionIdFor(agent.id, `${record.org_id}:${event.id}`, attemptNo),
     event,
     agent,
     now: context.clock.now(),
     orgName: record.org_name,
+    watched,
     attemptNo,
     retryOf: { id: record._id, root: record.root_id },
   });

@@ -6,6 +6,7 @@ import type { consoleOperations } from '../../contracts/operations/console';
 import { pageSize } from '../../contracts/page';
 import type { Principal, Tier } from '../../contracts/principal';
 import { problem } from '../../contracts/problem';
+import { FIRST_VERSION, LATEST_VERSION } from '../../contracts/version';
 import { hashKey, lastFour, maskedKey, mintKey } from '../../domain/api-key';
 import { changedFields } from '../../domain/audit';
 import { matchesTag, recordTag, stateTag, weakTag } from '../../domain/etag';
@@ -68,6 +69,7 @@ function present(key: KeyRecord, { now, tier, usage = UNUSED }: View): ApiKey {
     revokedAt: isoOrNull(key.revokedAt),
     revokedBy: key.revokedBy,
     rotatedFrom: key.rotatedFrom,
+    apiVersion: key.apiVersion ?? FIRST_VERSION,
     version: key.version,
   };
 }
@@ -117,17 +119,14 @@ async function requireRoom(context: Context, orgId: string): Promise<void> {
 }
 
 /** The fields a change names, as they are stored. */
-const requested = ({
-  name,
-  scopes,
-  expiresAt,
-}: UpdateApiKey): Partial<Pick<KeyRecord, 'name' | 'scopes' | 'expiresAt'>> => ({
+const requested = ({ name, scopes, expiresAt, apiVersion }: UpdateApiKey): Parameters<typeof changeKey>[2] => ({
   ...(name === undefined ? {} : { name }),
   ...(scopes === undefined ? {} : { scopes }),
+  ...(apiVersion === undefined ? {} : { apiVersion }),
   ...(expiresAt === undefined ? {} : { expiresAt: expiresAt === null ? null : new Date(expiresAt) }),
 });
 
-type Draft = Pick<KeyRecord, 'kind' | 'name' | 'scopes' | 'expiresAt' | 'rotatedFrom' | 'tier'>;
+type Draft = Pick<KeyRecord, 'kind' | 'name' | 'scopes' | 'expiresAt' | 'rotatedFrom' | 'tier' | 'apiVersion'>;
 
 /** Mints a key and stores what may be stored of it; the answer is the only place where the key itself appears. */
 async function issue(
@@ -214,7 +213,8 @@ export const keyHandlers: KeyHandlers = {
     requireGrantable(principal, body);
     const expiresAt = requireFutureExpiry(body.expiresAt, context.clock.now());
     const { kind, name, scopes } = body;
-    const draft: Draft = { kind, name, scopes, expiresAt: expiresAt ?? null, rotatedFrom: null, tier: null };
+    const pinned = { rotatedFrom: null, tier: null, apiVersion: LATEST_VERSION };
+    const draft: Draft = { kind, name, scopes, expiresAt: expiresAt ?? null, ...pinned };
     const { record, key } = await issue(context, principal, draft, { id: newId('key'), isRepeat });
     return { status: 201, headers: tagHeader(record), body: { ...(await presented(context, principal, record)), key } };
   },
@@ -246,12 +246,13 @@ export const keyHandlers: KeyHandlers = {
     if (!isBegun) requireMatch(headers, held);
     requireNotRevoked(held);
     requireGrantable(principal, held);
-    const { kind, name, scopes, tier, expiresAt } = held;
+    const { kind, name, scopes, tier, expiresAt, apiVersion = FIRST_VERSION } = held;
     const successor = {
       kind,
       name,
       scopes,
       tier,
+      apiVersion,
       expiresAt: stillAhead(expiresAt, context.clock.now()),
       rotatedFrom: held._id,
     };

@@ -3,7 +3,15 @@ import type { Context } from '../../context';
 import type { Handlers } from '../../contracts/operation';
 import type { consoleOperations } from '../../contracts/operations/console';
 import { problem } from '../../contracts/problem';
-import { bucketState, windowLimit, windowState, type PolicyState } from '../../domain/rate-limit';
+import {
+  bucketState,
+  CONDITIONAL_FACTOR,
+  MAIL_PER_MINUTE,
+  windowLimit,
+  windowState,
+  type PolicyName,
+  type PolicyState,
+} from '../../domain/rate-limit';
 import { readGuard } from '../../store/guards';
 import { readTenant } from '../../store/tenants';
 
@@ -27,8 +35,13 @@ export const limitHandlers: Pick<Handlers<typeof consoleOperations, Context>, 'g
     ]);
     if (!tenant) throw problem('unauthorized');
     const limit = windowLimit(tenant, context.config.rateTenantFlat);
-    const window = { limit, used: reading.tenant, endsAtMs: reading.windowEndsAtMs };
-    const policies = [windowState('tenant', window, reading.atMs)];
+    const state = (name: PolicyName, limit: number, used: number) =>
+      windowState(name, { limit, used, endsAtMs: reading.windowEndsAtMs }, reading.atMs);
+    const policies = [
+      state('tenant', limit, reading.tenant),
+      state('conditional', limit * CONDITIONAL_FACTOR, reading.conditional),
+      state('mail', MAIL_PER_MINUTE, reading.mail),
+    ];
     if (principal.kind === 'key') policies.unshift(bucketState(principal.keyTier, reading.tatMs, reading.atMs));
     return { status: 200, body: { tier: principal.tier, policies: policies.map(present) } };
   },

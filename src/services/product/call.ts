@@ -2,20 +2,26 @@
 import type { Context } from '../../context';
 import type { ProductRoute } from '../../contracts/operations/products';
 import type { Principal } from '../../contracts/principal';
-import { problem } from '../../contracts/problem';
+import { problem, type Problem } from '../../contracts/problem';
 import { matchesTag, recordTag, weakTag } from '../../domain/etag';
-import type { AnyRecord } from '../../resources/resource';
+import type { AnyRecord, Resource } from '../../resources/resource';
 import { findResource, type Place } from '../../store/resources';
 
 /** A call of any product operation, validated against the schemas of its row. */
 export interface ProductCall {
-  params: { id: string };
+  params: { id: string; noteId?: string };
   query: Record<string, unknown>;
   body: Record<string, unknown>;
   principal: Principal;
   context: Context;
   newId: (prefix: string) => string;
   isRepeat: boolean;
+  /** The tenant’s epoch as the request found it. */
+  epoch: number | null;
+  /** Where a portal token reads and writes; set by `withPortal` alone. */
+  place?: Place;
+  /** The record that a parent's path names; set by `withParent` alone. */
+  parentId?: string;
   headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
@@ -30,15 +36,20 @@ export interface ProductReply {
 export type ProductHandler = (route: ProductRoute, call: ProductCall) => Promise<ProductReply>;
 
 /** The tenant is the caller's, always: no parameter can name another. */
-export const placeOf = ({ resource: row }: ProductRoute, { principal }: ProductCall): Place => ({
-  row,
-  tenantId: principal.orgId,
-});
+export function placeOf({ resource: row }: ProductRoute, { principal, place }: ProductCall): Place {
+  if (place) return place;
+  // A handler that is not behind `withPortal` would show a portal token the whole tenant.
+  if (principal.kind === 'portal') throw problem('portal_not_allowed');
+  return { row, tenantId: principal.orgId };
+}
+
+/** Said alike of what never was, what is gone and what belongs to another tenant. */
+export const noSuchRecord = ({ nouns }: Resource): Problem => problem('not_found', { message: `No such ${nouns[0]}.` });
 
 /** The record the path names. Another tenant's record is answered exactly like one that never was. */
 export async function requireRecord(place: Place, call: ProductCall): Promise<AnyRecord> {
   const record = await findResource(call.context.store, place, call.params.id);
-  if (!record) throw problem('not_found', { message: `No such ${place.row.nouns[0]}.` });
+  if (!record) throw noSuchRecord(place.row);
   return record;
 }
 

@@ -1,22 +1,10 @@
-/** What a change means: the record it leads to, whether its state may change so, and the events it emits. */
-import type { BusEvent } from '../../contracts/event';
-import type { Principal } from '../../contracts/principal';
+/** What a change means: the record it leads to, and whether its row's rules let it lead there. */
 import { problem, type Finding } from '../../contracts/problem';
-import { derivedId } from '../../domain/ids';
-import type { AnyRecord, ExternalRef, Resource } from '../../resources/resource';
-import type { ChangeLabels } from './references';
+import { CUSTOM_FIELDS_MAX, mergedCustomFields } from '../../resources/custom-fields';
+import { isSame } from '../../resources/difference';
+import type { AnyRecord, ExternalRef, Labels, Refusal, Resource, States } from '../../resources/resource';
 
 const YEAR_MAX = 9_999;
-const NO_LABELS: ChangeLabels = { before: {}, after: {} };
-
-/** A change of one record, complete enough to tell the world. */
-export interface Change {
-  kind: 'create' | 'update' | 'delete';
-  before: AnyRecord | null;
-  after: AnyRecord;
-  principal: Principal;
-  labels?: ChangeLabels;
-}
 
 /** A moment in any offset, as the same moment in UTC with milliseconds; null when it leaves the calendar. */
 function utc(text: string): string | null {
@@ -41,6 +29,18 @@ export function valuesOf(row: Resource, body: Record<string, unknown>): Record<s
   return Object.fromEntries(values) as Record<string, unknown>;
 }
 
+/** The record with the values a client sent. Custom fields are merged key by key; too many of them are refused. */
+export function withValues(record: AnyRecord, values: Record<string, unknown>): AnyRecord {
+  const customFields = mergedCustomFields(record.customFields, values['customFields']);
+  const count = Object.keys(customFields).length;
+  if (count <= CUSTOM_FIELDS_MAX) return { ...record, ...values, customFields };
+  const message = `a record has at most ${CUSTOM_FIELDS_MAX} custom fields, not ${count}; remove some with null`;
+  throw problem('validation_error', {
+    message: `/customFields: ${message}`,
+    findings: [{ path: '/customFields', code: 'maxProperties', message }],
+  });
+}
+
 const onceEach = (refs: ExternalRef[]): ExternalRef[] => [
   ...new Map(refs.map(({ system, id }) => [`${system}:${id}`, { system, id }])).values(),
 ];
@@ -49,77 +49,84 @@ const onceEach = (refs: ExternalRef[]): ExternalRef[] => [
 export const defaultsOf = (row: Resource): Record<string, unknown> =>
   Object.fromEntries(Object.entries(row.fields).map(([name, { traits }]) => [name, traits.fallback]));
 
-const isSame = (one: unknown, other: unknown): boolean =>
-  one === other || JSON.stringify(one) === JSON.stringify(other);
-
 /** True when no field differs; such a change is answered without a write and without an event. */
 export const isUnchanged = (row: Resource, before: AnyRecord, after: AnyRecord): boolean =>
-  [...Object.keys(row.fields), 'externalRefs'].every((name) => isSame(before[name], after[name]));
+  [...Object.keys(row.fields), 'externalRefs', 'customFields'].every((name) => isSame(before[name], after[name]));
+
+const changedFields = ({ fields }: Resource, before: AnyRecord, after: AnyRecord): string[] =>
+  Object.keys(fields).filter((name) => !isSame(before[name], after[name]));
 
 /** Refuses another value for a field that is said once. */
-function checkFixed({ fields, nouns }: Resource, before: AnyRecord, after: AnyRecord): void {
-  const changed = Object.entries(fields).filter(
-    ([name, { traits }]) => traits.isFixed && !isSame(before[name], after[name]),
-  );
-  if (changed.length === 0) return;
-  const names = changed.map(([name]) => name);
+function checkFixed(row: Resource, before: AnyRecord, after: AnyRecord): void {
+  const names = changedFields(row, before, after).filter((name) => row.fields[name]?.traits.isFixed);
+  if (names.length === 0) return;
   throw problem('conflict', {
-    message: `The ${names.join(', ')} of this ${nouns[0]} cannot be changed after it was created.`,
+    message: `The ${names.join(', ')} of this ${row.nouns[0]} cannot be changed after it was created.`,
     facts: { fields: names },
   });
 }
 
-/** Refuses a move that the row's state machine does not know, and another value for what is said once. */
-export function checkTransition(row: Resource, before: AnyRecord, after: AnyRecord, now: Date): void {
-  checkFixed(row, before, after);
-  const { states, nouns } = row;
-  if (!states) return;
-  const from = String(before[states.field]);
-  const to = String(after[states.field]);
-  const allowed = states.from[from]?.(before, now);
-  if (from === to || !allowed || allowed.includes(to)) return;
-  const hint = allowed.length > 0 ? `only to ${allowed.join(', ')}` : 'no longer to anything else';
+/** Refuses a change of a record that its row has closed for good; external references stay open to syncs. */
+function checkFrozen(row: Resource, before: AnyRecord, after: AnyRecord): void {
+  const reason = row.frozen(before);
+  if (reason === null) return;
+  const names = changedFields(row, before, after);
+  if (names.length > 0) throw problem('conflict', { message: reason, facts: { fields: names } });
+}
+
+/** Refuses the deletion of a record that its row keeps. */
+export function checkKept(row: Resource, record: AnyRecord): void {
+  const reason = row.kept(record);
+  if (reason !== null) throw problem('conflict', { message: reason });
+}
+
+/** Refuses a new record in a state that records only reach. */
+export function checkInitial({ states, nouns }: Resource, record: AnyRecord): void {
+  const state = String(states ? record[states.field] : '');
+  if (!states?.initial || states.initial.includes(state)) return;
+  const hint = states.hint ? ` ${states.hint}` : '';
   throw problem('conflict', {
-    message: `The ${states.field} of this ${nouns[0]} cannot change from ${from} to ${to}; it can change ${hint}.`,
-    facts: { field: states.field, from, to, allowed },
+    message: `A new ${nouns[0]} cannot have the ${states.field} ${state}, only ${states.initial.join(', ')}.${hint}`,
+    facts: { field: states.field, to: state, allowed: states.initial },
   });
 }
 
-/** The payload's fields that a change touched, in the payload's own spelling: what filters such as `changed` look at. */
-function difference(before: Record<string, unknown>, after: Record<string, unknown>) {
-  const changed = Object.keys(after).filter((name) => name !== 'updated_at' && !isSame(before[name], after[name]));
-  return { changed, previous: Object.fromEntries(changed.map((name) => [name, before[name] ?? null])) };
+/** Refuses what the row's own rule refuses. */
+export function checkRule(row: Resource, after: AnyRecord, before: AnyRecord | null, labels: Labels): void {
+  const refusal: Refusal | null = row.refuse(after, before, labels);
+  if (!refusal) return;
+  const { kind, field, message } = refusal;
+  if (kind === 'conflict') throw problem('conflict', { message, facts: { field } });
+  throw problem('validation_error', {
+    message: `/${field}: ${message}`,
+    findings: [{ path: `/${field}`, code: 'rule', message }],
+  });
 }
 
-const actorOf = ({ kind, id }: Principal) => ({ type: kind === 'key' ? 'api_key' : 'user', id });
-
-function payloadOf(
-  row: Resource,
-  { kind, before, after, principal, labels = NO_LABELS }: Change,
-): Record<string, unknown> {
-  const payload = row.payload(after, labels.after);
-  const actor = actorOf(principal);
-  if (kind !== 'update' || !before) return { ...payload, actor };
-  return { ...payload, ...difference(row.payload(before, labels.before), payload), actor };
+/** A change of a record, and the state moves it may make where they are not the row's own. */
+interface Move {
+  before: AnyRecord;
+  after: AnyRecord;
+  from?: States<AnyRecord>['from'] | undefined;
 }
 
-/** Every event of a change. Their ids follow from record, version and type: a repeated hand-over changes nothing. */
-export function eventsOf(row: Resource, change: Change): BusEvent[] {
-  const { kind, before, after, principal } = change;
-  const from = before ?? after;
-  const rules = Object.entries(row.events).filter(([, rule]) => rule.on === kind && (rule.when?.(from, after) ?? true));
-  if (rules.length === 0) return [];
-  const payload = payloadOf(row, change);
-  return rules.map(([name, rule]) => {
-    const type = `${row.singular}.${name}`;
-    return {
-      id: derivedId('evt', after.id, after.version, type),
-      org_id: principal.orgId,
-      event_type: type,
-      source_product: row.eventProduct,
-      occurred_at: after.updatedAt,
-      client_id: row.clientId(after),
-      payload: { ...payload, ...rule.facts?.(from, after) },
-    };
+/** Refuses a move that the row's state machine does not know, and another value for what is said once. */
+export function checkTransition(row: Resource, { before, after, from: special }: Move, now: Date): void {
+  if (!special) checkFrozen(row, before, after);
+  checkFixed(row, before, after);
+  if (row.states) checkState(row, row.states, { before, after, from: special }, now);
+}
+
+function checkState({ nouns }: Resource, states: States<AnyRecord>, move: Move, now: Date): void {
+  const { before, after, from: special } = move;
+  const from = String(before[states.field]);
+  const to = String(after[states.field]);
+  const allowed = special ? (special[from]?.(before, now) ?? []) : states.from[from]?.(before, now);
+  if (!allowed || allowed.includes(to) || (from === to && !special)) return;
+  const way = allowed.length > 0 ? `only to ${allowed.join(', ')}` : 'no longer to anything else';
+  const hint = states.hint ? ` ${states.hint}` : '';
+  throw problem('conflict', {
+    message: `The ${states.field} of this ${nouns[0]} cannot change from ${from} to ${to}; it can change ${way}.${hint}`,
+    facts: { field: states.field, from, to, allowed },
   });
 }

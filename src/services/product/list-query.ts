@@ -3,6 +3,7 @@ import { FILTERS_MAX } from '../../contracts/operations/products';
 import { pageSize } from '../../contracts/page';
 import { problem, type Finding } from '../../contracts/problem';
 import { nearest } from '../../domain/suggest';
+import { customParameter } from '../../resources/custom-fields';
 import { filterParameters, type FilterParameter } from '../../resources/filters';
 import type { Resource } from '../../resources/resource';
 import type { ResourceFilter } from '../../store/resources';
@@ -15,6 +16,8 @@ export interface ListQuery {
   orderBy: string;
   direction: 'asc' | 'desc';
   limit: number;
+  /** Tombstones are listed, too. */
+  includeDeleted: boolean;
   token: string | null;
 }
 
@@ -35,12 +38,14 @@ function readInteger(text: string): Read {
 
 /** One value of a comma-separated parameter. */
 function readValue({ kind, value }: FilterParameter, text: string): Read {
-  const { enum: allowed, pattern } = value as { enum?: string[]; pattern?: string };
+  const { enum: allowed, pattern, maxLength } = value as { enum?: string[]; pattern?: string; maxLength?: number };
   if (allowed) return readChoice(text, allowed);
   if (kind === 'integer') return readInteger(text);
   if (pattern && !new RegExp(pattern).test(text)) {
     return { finding: { code: 'pattern', message: 'must be record ids, separated by commas' } };
   }
+  if (maxLength !== undefined && Array.from(text).length > maxLength)
+    return { finding: { code: 'maxLength', message: `has a value of more than ${maxLength} characters` } };
   if (text === '') return { finding: { code: 'minLength', message: 'has an empty value between its commas' } };
   return { value: text };
 }
@@ -70,11 +75,39 @@ function readSingle({ kind, name }: FilterParameter, given: unknown, findings: F
   return [];
 }
 
-function readFilters(row: Resource, query: Record<string, unknown>): ResourceFilter[] {
+/** A text in an address says no type, so a value that reads as a number or as a truth value finds that, too. */
+function readings(text: string): ResourceFilter['values'] {
+  const number = Number(text);
+  const isNumber = text.trim() !== '' && Number.isFinite(number);
+  return [text, ...(isNumber ? [number] : []), ...(text === 'true' || text === 'false' ? [text === 'true'] : [])];
+}
+
+/** A filter by a custom field. Numbers are compared with numbers, texts with texts. */
+function readCustom(name: string, given: unknown): ResourceFilter | null {
+  const parameter = customParameter(name);
+  if (!parameter) return null;
+  const { key, operator } = parameter;
+  const field = `customFields.${key}`;
+  if (operator === 'exists') return { field, operator, values: [given as boolean] };
+  const text = String(given);
+  if (operator === 'startsWith') return { field, operator, values: [text] };
+  if (operator === 'eq' || operator === 'in')
+    return { field, operator: 'in', values: (operator === 'in' ? text.split(',') : [text]).flatMap(readings) };
+  if (operator === 'ne' || operator === 'nin')
+    return { field, operator: 'nin', values: (operator === 'nin' ? text.split(',') : [text]).flatMap(readings) };
+  const [asText = '', asNumber] = readings(text);
+  return { field, operator, values: [typeof asNumber === 'number' ? asNumber : asText] };
+}
+
+/** Reads the filters of a list or a count. */
+export function readFilters(row: Resource, query: Record<string, unknown>): ResourceFilter[] {
   const findings: Finding[] = [];
   const used = filterParameters(row).filter(({ name }) => query[name] !== undefined);
-  if (used.length > FILTERS_MAX) {
-    throw problem('validation_error', { message: `A list takes at most ${FILTERS_MAX} filters, not ${used.length}.` });
+  const custom = Object.entries(query).flatMap(([name, given]) => readCustom(name, given) ?? []);
+  const count = used.length + custom.length;
+  if (count > FILTERS_MAX) {
+    const message = `A list takes at most ${FILTERS_MAX} filters, not ${count}.`;
+    throw problem('validation_error', { message, findings: [{ path: '', code: 'too_many_filters', message }] });
   }
   const filters = used.map((parameter) => {
     const given = query[parameter.name];
@@ -84,7 +117,7 @@ function readFilters(row: Resource, query: Record<string, unknown>): ResourceFil
     return { field: parameter.field, operator: parameter.operator, values };
   });
   const [first] = findings;
-  if (!first) return filters;
+  if (!first) return [...filters, ...custom];
   const text = findings.length === 1 ? `${first.path}: ${first.message}` : `${findings.length} problems in the query`;
   const hint = findings.length === 1 && first.suggestion ? `; did you mean ${first.suggestion}?` : '';
   throw problem('validation_error', { message: `${text}${hint}`, findings });
@@ -92,10 +125,11 @@ function readFilters(row: Resource, query: Record<string, unknown>): ResourceFil
 
 /** Reads the query of a list. */
 export function readListQuery(row: Resource, query: Record<string, unknown>): ListQuery {
-  const { limit, orderBy, orderDirection, continuationToken } = query as {
+  const { limit, orderBy, orderDirection, includeDeleted, continuationToken } = query as {
     limit?: number;
     orderBy?: string;
     orderDirection?: 'asc' | 'desc';
+    includeDeleted?: boolean;
     continuationToken?: string;
   };
   return {
@@ -103,6 +137,7 @@ export function readListQuery(row: Resource, query: Record<string, unknown>): Li
     orderBy: orderBy ?? 'createdAt',
     direction: orderDirection ?? 'desc',
     limit: pageSize(limit),
+    includeDeleted: includeDeleted ?? false,
     token: continuationToken ?? null,
   };
 }

@@ -68,6 +68,7 @@ const approvalOf = (execution: Body, fields: Record<string, unknown>): unknown =
   decided_at: null,
   decided_via: null,
   note: null,
+  approver: { kind: 'org_users', contact_id: null, client_id: null, unaddressed: null },
   ...fields,
 });
 
@@ -490,11 +491,10 @@ describe('templates, events and credits', () => {
     const answer = await get(org, '/credits/history');
     expect(answer.status).toBe(200);
     expect(Object.keys(answer.body)).toEqual(['history']);
-    const history = list(answer.body['history']);
     const now = new Date();
     const months = Array.from({ length: 12 }, (_unused, index) =>
       new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1 - index, 1)).toISOString().slice(0, 7),
     );
-    expect(history).toEqual(months.map((month) => ({ month, total_used: 0, allocation: 50 })));
+    expect(list(answer.body['history'])).toEqual(months.map((month) => ({ month, total_used: 0, allocation: 50 })));
   });
 });

@@ -214,7 +214,8 @@ export const MALFORMED: BadDefinition[] = [
   {
     what: 'a variable called __proto__',
     fields: steps({ type: 'set_variables', id: 'v', values: JSON.parse('{"__proto__":1}') as Fields }),
-    path: '/steps/0/values',
+    path: '/steps/0/values/__proto__',
+    code: 'pattern',
   },
   {
     what: 'a branch without ways',

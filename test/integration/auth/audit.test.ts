@@ -253,7 +253,7 @@ describe('what is recorded', () => {
     const asked = {
       context,
       requestId: 'req_1',
-      principal: { ...principal, tier: 'standard', keyTier: 'standard' } as const,
+      principal: { ...principal, tier: 'standard', keyTier: 'standard', apiVersion: '2026-11-20' } as const,
     };
     const deed = { action: 'agent.deleted', target: { kind: 'agent', id: 'agt_1', name: 'Gone' } } as const;
     await expect(audit(asked, deed)).rejects.toThrow();

@@ -383,11 +383,33 @@ describe('GET /api/rate-limit', () => {
         policies: [
           { name: 'key', limit: 100, remaining: 99, window: '1m', sustainedPerMinute: 60 },
           { name: 'tenant', limit: 100, remaining: 99, sustainedPerMinute: null },
+          { name: 'conditional', limit: 1_000, remaining: 1_000 },
+          { name: 'mail', limit: 600, remaining: 600 },
         ],
       });
     }
     const { body } = await as(await signIn(context, orgId, 'viewer'))('GET', '/rate-limit');
-    expect(body).toMatchObject({ policies: [{ name: 'tenant', remaining: 99 }] });
+    expect(body).toMatchObject({
+      policies: [{ name: 'tenant', remaining: 99 }, { name: 'conditional' }, { name: 'mail' }],
+    });
+  });
+
+  test('200: still answered when everything is spent, and counts the polls that go on', async () => {
+    const orgId = await newTenant(store, { tier: 'standard', rateLimitPerMinute: 1 });
+    const { key } = await newKey(context, orgId);
+    await guard.enter(withKey(key), readPsa);
+    await refusalOf(guard, withKey(key));
+    await guard.enter(withKey(key, { headers: { 'if-none-match': 'W/"x"' } }), readPsa);
+    const { status, body, headers } = await call('GET', '/rate-limit', { headers: { 'x-integration-key': key } });
+    expect([status, headers.get('x-ratelimit-remaining')]).toEqual([200, '0']);
+    expect(body).toMatchObject({
+      policies: [
+        { name: 'key' },
+        { name: 'tenant', limit: 1, remaining: 0 },
+        { name: 'conditional', remaining: 9 },
+        {},
+      ],
+    });
   });
 
   test('403: a key without scopes has no access', async () => {

@@ -60,6 +60,7 @@ describe('keys', () => {
         orgId,
         tier: 'professional',
         keyTier: 'professional',
+        apiVersion: '2026-11-20',
         scopes: ['PSA', 'CRM'],
       });
     }
@@ -352,7 +353,8 @@ describe('usage', () => {
     const guard = createGuard(context);
     const orgId = await newTenant(store, { rateLimitPerMinute: 3 });
     const { key, record } = await newKey(context, orgId);
-    for (const status of [200, 404]) guard.record((await guard.enter(withKey(key), readPsa)).principal, status);
+    for (const status of [200, 404])
+      guard.record((await guard.enter(withKey(key), readPsa)).principal, { operation: readPsa, status, ms: 1 });
     await refusalOf(guard, withKey(key), operateAgents);
     await refusalOf(guard, withKey(key));
     await guard.close();

@@ -10,6 +10,7 @@ import { hashKey, lastFour, mintKey, type KeyKind } from '../../../src/domain/ap
 import { newId } from '../../../src/domain/ids';
 import type { Role } from '../../../src/domain/permissions';
 import { createSealer } from '../../../src/domain/sealed-token';
+import { createSecretBox } from '../../../src/domain/secret-box';
 import type { Caller } from '../../../src/http/credentials';
 import type { CredentialGuard } from '../../../src/http/admission';
 import { createLog } from '../../../src/log';
@@ -63,6 +64,7 @@ export function testContext(store: OpenStore, options: { config?: Config; clock?
     clock: options.clock ?? systemClock,
     log: createLog('silent'),
     sealer: createSealer(config.secrets.token),
+    secrets: createSecretBox(config.secrets.keyPepper),
   };
   return context as unknown as Context;
 }
@@ -101,7 +103,7 @@ export async function newTenant(
 export async function newKey(
   context: Context,
   orgId: string,
-  fields: Partial<Pick<KeyRecord, 'scopes' | 'expiresAt' | 'name'>> & { kind?: KeyKind } = {},
+  fields: Partial<Pick<KeyRecord, 'scopes' | 'expiresAt' | 'name' | 'apiVersion'>> & { kind?: KeyKind } = {},
 ): Promise<{ key: string; record: KeyRecord }> {
   const kind = fields.kind ?? 'platform';
   const key = mintKey(kind);
@@ -121,6 +123,7 @@ export async function newKey(
     revokedBy: null,
     rotatedFrom: null,
     version: 1,
+    ...(fields.apiVersion ? { apiVersion: fields.apiVersion } : {}),
   };
   await insertKey(context.store, record);
   return { key, record };

@@ -31,3 +31,21 @@ test('400: a filter takes at most a hundred values, repeated ones included', asy
   const answer = await list(101);
   expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('at most 100 values')]);
 });
+
+test('400: each value of a filter is as long as a single one may be', async () => {
+  const org = await harness.newOrg();
+  const list = (length: number) => org.call('GET', `/psa/api/tickets?tags.in=vpn,${'x'.repeat(length)}`);
+  expect((await list(255)).status).toBe(200);
+  const answer = await list(256);
+  expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('more than 255 characters')]);
+});
+
+test('400: more than ten filters are refused by a rule of that name', async () => {
+  const org = await harness.newOrg();
+  const filters = ['status', 'priority', 'boardId', 'companyId', 'contactId', 'assigneeId', 'source'];
+  const query = [...filters, ...filters.slice(2, 6).map((name) => `${name}.ne`)].map((name) => `${name}=x`);
+  const valid = query.map((pair) => pair.replace('status=x', 'status=new').replace('priority=x', 'priority=low'));
+  const answer = await org.call('GET', `/psa/api/tickets?${valid.join('&').replace('source=x', 'source=api')}`);
+  expect(answer.status).toBe(400);
+  expect(answer.body['details']).toMatchObject({ errors: [{ rule: 'too_many_filters' }] });
+});

@@ -47,6 +47,7 @@ const principalOf = (org: string): Principal => ({
   orgId: org,
   tier: 'enterprise',
   keyTier: 'enterprise',
+  apiVersion: '2026-11-20',
   scopes: ['PSA', 'CRM'],
 });
 

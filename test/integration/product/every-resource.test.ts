@@ -14,9 +14,14 @@ let org: TestOrg;
 let stranger: TestOrg;
 beforeAll(async () => {
   harness = joinStack();
-  [org, stranger] = await Promise.all([harness.newOrg(), harness.newOrg()]);
+  await renewOrgs();
 });
 afterAll(() => harness.close());
+
+/** For each address anew: what is tried here altogether is more than one key may send. */
+async function renewOrgs(): Promise<void> {
+  [org, stranger] = await Promise.all([harness.newOrg(), harness.newOrg()]);
+}
 
 type Values = Record<string, unknown>;
 
@@ -46,7 +51,7 @@ async function create(row: Resource, more: Values = {}): Promise<AnyRecord> {
   return recordIn(answer);
 }
 
-type Kind = 'create' | 'update' | 'delete';
+type Kind = 'create' | 'update' | 'delete' | 'restore';
 
 const logged = (id: string): Promise<Answer> => org.call('GET', `/agents/api/event-log/${id}`);
 
@@ -93,6 +98,7 @@ function queriesFor(name: string, declared: Field, value: unknown): { finds: str
 function otherThan({ traits: { kind, schema } }: Field, value: unknown): unknown {
   if (kind === 'integer') return Number(value) + 1;
   if (kind === 'choice') return (schema['enum'] as string[]).find((choice) => choice !== value);
+  if (schema['pattern'] === '^[A-Z]{3}$') return 'CHF';
   if (kind === 'datetime') return '2026-01-01T00:00:00.000Z';
   return kind === 'id' ? exampleId('xyz') : '+1 555 0123';
 }
@@ -102,7 +108,9 @@ describe.each(addresses)('$path', ({ path, row, product }) => {
   let record: AnyRecord;
   let body: Values;
   beforeAll(async () => {
-    body = { ...(await bodyOf(row)), externalRefs: [{ system: 'halo', id: `${path}/1` }] };
+    await renewOrgs();
+    const more = { externalRefs: [{ system: 'halo', id: `${path}/1` }], customFields: { site: path } };
+    body = { ...(await bodyOf(row)), ...more };
     created = await org.call('POST', path, body);
     record = recordIn(created);
   });
@@ -129,6 +137,8 @@ describe.each(addresses)('$path', ({ path, row, product }) => {
     const has = async (query: string) => {
       const answer = await org.call('GET', `${path}?limit=200&${query}`);
       expect([query, answer.status, answer.text]).toEqual([query, 200, expect.any(String)]);
+      const counted = await org.call('GET', `${path}/count?${query}`);
+      expect([query, counted.body]).toEqual([query, { count: itemsIn(answer).length, capped: false }]);
       return { query, has: itemsIn(answer).some(({ id }) => id === record.id) };
     };
     const filterable = Object.entries(row.fields).filter(([, { traits }]) => traits.isFilterable);
@@ -138,6 +148,9 @@ describe.each(addresses)('$path', ({ path, row, product }) => {
       for (const query of misses) expect(await has(query)).toEqual({ query, has: false });
     }
     expect(await has(`externalRefs=${encodeURIComponent(`halo:${path}/1`)}`)).toMatchObject({ has: true });
+    expect(await has('externalRefs.system=halo')).toMatchObject({ has: true });
+    expect(await has(`cf.site=${encodeURIComponent(path)}`)).toMatchObject({ has: true });
+    expect(await has('cf.site.exists=false')).toMatchObject({ has: false });
   });
 
   test('lists are ordered by every sortable field, either way', async () => {
@@ -168,6 +181,7 @@ describe.each(addresses)('$path', ({ path, row, product }) => {
       missing: [record.id],
     });
     expect(itemsIn(await stranger.call('GET', path))).toEqual([]);
+    expect((await stranger.call('GET', `${path}/count`)).body).toEqual({ count: 0, capped: false });
     const names = Object.keys(body).filter((name) => row.fields[name]?.traits.target);
     if (names.length === 0) return;
     const refused = await stranger.call('POST', path, body);
@@ -177,10 +191,15 @@ describe.each(addresses)('$path', ({ path, row, product }) => {
   test('a key without the scope of the product is refused everything', async () => {
     const other = await harness.newOrg({ scopes: product === 'psa' ? ['CRM', 'Agents'] : ['PSA', 'Agents'] });
     const routes = productRoutes.filter(({ resource, operation }) => resource === row && operation.service === product);
-    expect(routes).toHaveLength(6);
-    const bodies: Values = { create: body, update: row.examples.update, batchGet: { ids: [record.id] } };
-    for (const { action, operation } of routes) {
-      const sent = bodies[action];
+    expect(routes).toHaveLength(8 + Object.keys(row.actions).length + (row.isSingleton ? 2 : 0));
+    const bodies: Values = {
+      create: body,
+      update: row.examples.update,
+      updateCurrent: body,
+      batchGet: { ids: [record.id] },
+    };
+    for (const { action, act = '', operation } of routes) {
+      const sent = action === 'act' ? row.actions[act]?.example : bodies[action];
       const answer = await other.call(operation.method, `/${product}${operation.path.replace(':id', record.id)}`, sent);
       expect([action, answer.status, text(answer.body['code'])]).toEqual([action, 403, 'INSUFFICIENT_SCOPE']);
     }
@@ -202,6 +221,11 @@ describe.each(addresses)('$path', ({ path, row, product }) => {
   });
 
   test('once deleted it is gone from every read', async () => {
+    // What its rule keeps in this state is refused, and shown in write-rules.test.ts.
+    if (row.kept(recordIn(await org.call('GET', at(record.id)))) !== null) {
+      expect((await org.call('DELETE', at(record.id))).status).toBe(409);
+      record = await create(row, { externalRefs: [{ system: 'halo', id: `${path}/2` }] });
+    }
     expect((await org.call('DELETE', at(record.id))).status).toBe(204);
     for (const method of ['GET', 'DELETE']) expect((await org.call(method, at(record.id))).status).toBe(404);
     expect((await org.call('PATCH', at(record.id), row.examples.update)).status).toBe(404);
@@ -210,6 +234,32 @@ describe.each(addresses)('$path', ({ path, row, product }) => {
       missing: [record.id],
     });
     await expectEvents(row, 'delete', record, { ...record, version: record.version + 1 });
+  });
+
+  test('lists that ask for tombstones tell that it was deleted, and no others', async () => {
+    const query = `${path}?orderBy=updatedAt&limit=200`;
+    const find = async (more: string) =>
+      itemsIn(await org.call('GET', `${query}${more}`)).find(({ id }) => id === record.id);
+    expect(await find('')).toBeUndefined();
+    const found = await find('&includeDeleted=true');
+    const at = found?.['deletedAt'];
+    expect(found).toEqual({ id: record.id, version: record.version + 1, updatedAt: at, deletedAt: at });
+    expect(itemsIn(await stranger.call('GET', `${query}&includeDeleted=true`))).toEqual([]);
+  });
+
+  test('it is restored as it was, by its tenant alone', async () => {
+    const foreign = await stranger.call('POST', `${at(record.id)}/restore`);
+    const absent = await stranger.call('POST', `${at(`${row.prefix}_none`)}/restore`);
+    expect([foreign.status, absent.status]).toEqual([404, 404]);
+    expect({ ...foreign.body, requestId: null }).toEqual({ ...absent.body, requestId: null });
+    const answer = await org.call('POST', `${at(record.id)}/restore`);
+    expect([answer.status, answer.text]).toEqual([200, expect.any(String)]);
+    const after = recordIn(answer);
+    expect(after).toEqual({ ...record, version: record.version + 2, updatedAt: after.updatedAt });
+    expect(recordIn(await org.call('GET', at(record.id)))).toEqual(after);
+    const [name] = record.externalRefs.map(({ system, id }) => encodeURIComponent(`${system}:${id}`));
+    expect(itemsIn(await org.call('GET', `${path}?externalRefs=${name}`))).toEqual([after]);
+    await expectEvents(row, 'restore', record, after);
   });
 });
 
@@ -227,7 +277,10 @@ test.each(fixed)('$title is said once', async ({ row, name, declared }) => {
 });
 
 const ends = RESOURCES.flatMap((row) =>
-  Object.keys(row.states?.from ?? {}).map((state) => ({ row, state, title: `${row.key} that are ${state}` })),
+  Object.keys(row.states?.from ?? {})
+    // States that no create and no patch reach by themselves are shown in write-rules.test.ts.
+    .filter((state) => row.states?.initial?.includes(state) ?? !row.fields[row.states?.field ?? '']?.traits.isServerSet)
+    .map((state) => ({ row, state, title: `${row.key} that are ${state}` })),
 );
 test.each(ends)('$title go only where they may', async ({ row, state }) => {
   const name = row.states?.field ?? '';

@@ -40,10 +40,13 @@ describe('201', () => {
       escalationLevel: 0,
       dueAt: null,
       slaStatus: 'ok',
+      slaTarget: null,
+      slaDueAt: null,
       resolvedAt: null,
       closedAt: null,
       tags: [],
       externalRefs: [],
+      customFields: {},
       createdAt: expect.stringMatching(ISO) as unknown,
       updatedAt: expect.stringMatching(ISO) as unknown,
       createdBy: 'key_org_one',
@@ -71,7 +74,7 @@ describe('201', () => {
 
   test('companies and contacts are the same records under psa and crm', async () => {
     const companyId = await create('/crm/api/companies', { name: 'Northwind' });
-    const contactId = await create('/psa/api/contacts', { firstName: 'Ana', companyId });
+    const contactId = await create('/psa/api/contacts', { firstName: 'Ana', lastName: 'Reyes', companyId });
     expect(await desk.call('GET', `/psa/api/companies/${companyId}`)).toMatchObject({
       status: 200,
       body: { name: 'Northwind' },
@@ -264,9 +267,10 @@ describe('404', () => {
 describe('409', () => {
   test('an external reference belongs to one record of the tenant', async () => {
     const externalRefs = [{ system: 'autotask', id: '1' }];
-    await ticket({ externalRefs });
+    const id = await ticket({ externalRefs });
     const other = await ticket();
-    const conflict = { status: 409, body: { code: 'CONFLICT', details: { field: 'externalRefs' } } };
+    const details = { field: 'externalRefs', externalRef: externalRefs[0], id };
+    const conflict = { status: 409, body: { code: 'CONFLICT', details } };
     expect(await desk.call('POST', '/psa/api/tickets', { body: { subject: 'x', externalRefs } })).toMatchObject(
       conflict,
     );

@@ -3,7 +3,7 @@ import { array, assert, asyncProperty, constantFrom, integer, nat, record as sha
 import { sortFields } from '../../../src/resources/filters';
 import { tickets } from '../../../src/resources/psa';
 import { documentsOf, toDocument } from '../../../src/store/resource-documents';
-import { pageQueries, type PageRequest } from '../../../src/store/resource-pages';
+import { countQuery, pageQueries, type PageRequest } from '../../../src/store/resource-pages';
 import type { AnyRecord } from '../../../src/resources/resource';
 import { startDesk, type Answer, type Desk } from './desk';
 
@@ -44,6 +44,7 @@ function row(index: number): AnyRecord {
     closedAt: null,
     tags: index % 5 === 0 ? [] : ['vip', `t${index % 3}`],
     externalRefs: [],
+    customFields: {},
     createdAt: at,
     updatedAt: at,
     createdBy: 'key_x',
@@ -105,6 +106,7 @@ describe('200', () => {
     ['status=open&priority=low&escalationLevel=0', 10],
   ])('%s finds %i', async (query, count) => {
     expect(itemsOf(await get(`/psa/api/tickets?limit=200&${query}`))).toHaveLength(count);
+    expect((await get(`/psa/api/tickets/count?${query}`)).body).toEqual({ count, capped: false });
   });
 
   test('startsWith is about the beginning and takes every character as it is', async () => {
@@ -126,9 +128,33 @@ describe('200', () => {
     const answer = await get('/psa/api/tickets?orderBy=subject&orderDirection=asc&limit=200');
     expect(subjects(answer)).toEqual([...subjects(answer)].sort());
   });
+});
 
-  test('nothing of another tenant is ever listed', async () => {
-    expect((await get('/psa/api/tickets', 'org_none')).body).toMatchObject({ items: [], hasMore: false });
+describe('count', () => {
+  test('a count has a tag and answers 304 while it stays the same', async () => {
+    const first = await get('/psa/api/tickets/count');
+    expect(first.body).toEqual({ count: ROWS.length, capped: false });
+    const headers = { 'if-none-match': String(first.headers.get('etag')) };
+    expect(await desk.call('GET', '/psa/api/tickets/count', { org: 'org_lists', headers })).toMatchObject({
+      status: 304,
+    });
+  });
+
+  test('nothing of another tenant and nothing that was deleted is counted', async () => {
+    const { body } = await desk.call('POST', '/psa/api/boards', { org: 'org_counts', body: { name: 'One' } });
+    expect((await get('/psa/api/boards/count', 'org_counts')).body).toEqual({ count: 1, capped: false });
+    expect((await get('/psa/api/boards/count', 'org_none')).body).toEqual({ count: 0, capped: false });
+    await desk.call('DELETE', `/psa/api/boards/${String(body['id'])}`, { org: 'org_counts' });
+    expect((await get('/psa/api/boards/count', 'org_counts')).body).toEqual({ count: 0, capped: false });
+  });
+
+  test.each(['limit=5', 'orderBy=createdAt', 'statsu=open', 'status=opne'])('%s is refused', async (query) => {
+    expect(await get(`/psa/api/tickets/count?${query}`)).toMatchObject({ status: 400 });
+  });
+
+  test('its path is no record id, whatever the method', async () => {
+    const answer = await desk.call('DELETE', '/psa/api/tickets/count', { org: 'org_lists' });
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 });
 
@@ -299,21 +325,40 @@ describe('plans', () => {
   }
   const SORT = /"(Node Type|stage)":"(Incremental )?sort"/i;
 
-  test.each(sorts)('no page of a list ordered by %s is sorted in memory', async (orderBy) => {
-    for (const direction of ['asc', 'desc'] as const) {
-      for (const after of positions(orderBy)) {
-        for (const plan of await plansOf({ filters: [], orderBy, direction, after, limit: 51 }))
-          expect(plan).not.toMatch(SORT);
+  test.each(sorts)(
+    'no page of a list ordered by %s is sorted in memory, with tombstones or without',
+    async (orderBy) => {
+      for (const direction of ['asc', 'desc'] as const) {
+        for (const after of positions(orderBy)) {
+          for (const deletedAfter of [null, new Date(MOMENT)]) {
+            for (const plan of await plansOf({ filters: [], orderBy, direction, after, limit: 51, deletedAfter })) {
+              expect(plan).toContain(`by_${orderBy}`);
+              expect(plan).not.toMatch(SORT);
+            }
+          }
+        }
       }
-    }
-  });
+    },
+  );
 
   test.each(tickets.lists)('a list with one value for %s is read from its own index, in order', async (name) => {
     const filters = [{ field: name, operator: 'eq' as const, values: [(middle[name] ?? 'x') as string] }];
     for (const after of positions('createdAt').filter((position) => position?.value !== null)) {
-      const [plan = ''] = await plansOf({ filters, orderBy: 'createdAt', direction: 'desc', after, limit: 51 });
+      const page = { filters, orderBy: 'createdAt', direction: 'desc' as const, after, limit: 51, deletedAfter: null };
+      const [plan = ''] = await plansOf(page);
       expect(plan).toContain(`${name}_by_createdAt`);
       expect(plan).not.toMatch(SORT);
     }
+  });
+
+  test('a count ends at ten thousand and walks the index its list would use', async () => {
+    expect((await get('/psa/api/tickets/count', place.tenantId)).body).toEqual({ count: 10_000, capped: true });
+    const filters = [{ field: 'priority', operator: 'eq' as const, values: ['low'] }];
+    const plan = JSON.stringify(await countQuery(desk.store, place, { filters, limit: 10 }).explain());
+    expect(plan).toContain('priority_by_createdAt');
+    expect((await get('/psa/api/tickets/count?priority=low', place.tenantId)).body).toEqual({
+      count: PLAN_ROWS / 4,
+      capped: false,
+    });
   });
 });

@@ -1,5 +1,6 @@
 /** A change and its events are one write: none is lost, none is invented, and repeating a hand-over changes nothing. */
 import type { BusEvent } from '../../../src/contracts/event';
+import { RESOURCES } from '../../../src/resources/registry';
 import { pendingOutbox } from '../../../src/store/resources';
 import { startDesk, type Desk } from './desk';
 
@@ -32,6 +33,8 @@ test('a created ticket says what agents filter by', async () => {
   expect(event).toEqual({
     id: expect.stringMatching(/^evt_/) as unknown,
     org_id: 'org_one',
+    sequence: 1,
+    subject: `tickets/${id}`,
     event_type: 'ticket.created',
     source_product: 'psa',
     occurred_at: expect.any(String) as unknown,
@@ -54,7 +57,10 @@ test('a created ticket says what agents filter by', async () => {
       assignee_id: null,
       escalation_level: 0,
       due_at: null,
+      sla_status: 'ok',
+      resolved_at: null,
       tags: ['printer'],
+      custom_fields: {},
       created_at: expect.any(String) as unknown,
       updated_at: expect.any(String) as unknown,
       actor: { type: 'api_key', id: 'key_org_one' },
@@ -129,24 +135,24 @@ test('events that were not handed over wait in their document, oldest first, and
   const two = await create('/psa/api/companies', { name: 'two' });
   await patch(one, { priority: 'low' });
   await desk.call('DELETE', `/crm/api/companies/${two}`);
-  const waiting = await pendingOutbox(desk.store, 100);
+  const waiting = await pendingOutbox(desk.store, RESOURCES, 100);
   expect(waiting.map(({ events }) => typesOf(events))).toEqual([
     ['ticket.created', 'ticket.updated'],
     ['company.created', 'company.deleted'],
   ]);
   expect(new Set(waiting.flatMap(({ events }) => events.map((event) => event.id))).size).toBe(4);
-  expect(await pendingOutbox(desk.store, 1)).toHaveLength(1);
+  expect(await pendingOutbox(desk.store, RESOURCES, 1)).toHaveLength(1);
   for (const pending of waiting) await pending.clear();
-  expect(await pendingOutbox(desk.store, 100)).toEqual([]);
+  expect(await pendingOutbox(desk.store, RESOURCES, 100)).toEqual([]);
 });
 
 test('clearing takes away what was handed over and nothing that came after', async () => {
   desk.holdOutbox(true);
   const id = await create('/psa/api/tickets', { subject: 'x' });
-  const [before] = await pendingOutbox(desk.store, 10);
+  const [before] = await pendingOutbox(desk.store, RESOURCES, 10);
   await patch(id, { priority: 'low' });
   await before?.clear();
-  const [after] = await pendingOutbox(desk.store, 10);
+  const [after] = await pendingOutbox(desk.store, RESOURCES, 10);
   expect(typesOf(after?.events ?? [])).toEqual(['ticket.updated']);
   await after?.clear();
 });
@@ -155,7 +161,7 @@ test('changes at the same time leave one event per version', async () => {
   desk.holdOutbox(true);
   const id = await create('/psa/api/tickets', { subject: 'x' });
   await Promise.all(Array.from({ length: 6 }, (_, index) => patch(id, { description: `${index}` })));
-  const [pending] = await pendingOutbox(desk.store, 10);
+  const [pending] = await pendingOutbox(desk.store, RESOURCES, 10);
   const { body } = await desk.call('GET', `/psa/api/tickets/${id}`);
   expect(new Set(pending?.events.map((event) => event.id)).size).toBe(Number(body['version']));
   await pending?.clear();

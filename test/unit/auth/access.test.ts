@@ -14,6 +14,7 @@ const key = (...scopes: string[]): Principal => ({
   id: 'key_x',
   keyId: 'key_x',
   keyTier: 'standard',
+  apiVersion: '2026-11-20',
   scopes,
 });
 const session = (role: Role): Principal => ({
@@ -60,7 +61,7 @@ describe('sessions', () => {
   test.each(ROLES)('%s reaches exactly the operations its permissions name', (role) => {
     const held = permissionsOf(role);
     expect(allowed(session(role))).toEqual(
-      withAccess((access) => access.kind === 'public' || held.has(access.permission)),
+      withAccess((access) => access.kind === 'public' || (access.kind !== 'portal' && held.has(access.permission))),
     );
   });
 
@@ -72,7 +73,12 @@ describe('sessions', () => {
         .sort();
     expect(beyondReading('viewer')).toEqual([]);
     expect(beyondReading('approver')).toEqual(['approvals:decide']);
-    expect(beyondReading('technician')).toEqual(['approvals:decide', 'executions:operate', 'products:write']);
+    expect(beyondReading('technician')).toEqual([
+      'approvals:decide',
+      'executions:operate',
+      'products:write',
+      'webhooks:read',
+    ]);
     expect(beyondReading('admin')).toEqual(beyondReading('owner'));
     for (const role of ROLES)
       expect([...permissionsOf(role)]).toEqual(expect.arrayContaining([...reads, 'session:own']));

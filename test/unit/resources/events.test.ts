@@ -65,8 +65,8 @@ test('an escalation shows from where to where and why', () => {
       from_level: 0,
       to_level: 1,
       reason: 'priority_raised',
-      changed: ['status', 'priority', 'escalation_level'],
-      previous: { status: 'new', priority: 'high', escalation_level: 0 },
+      changed: ['priority', 'status', 'escalation_level'],
+      previous: { priority: 'high', status: 'new', escalation_level: 0 },
     },
   });
 });

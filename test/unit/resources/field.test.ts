@@ -54,7 +54,16 @@ test.each<[string, Field, unknown[], unknown[]]>([
   ['ref', field.ref('boards'), ['brd_1'], [5]],
   ['strings', field.strings(), [[], ['a']], [[''], 'a', Array.from({ length: 101 }, () => 'a')]],
   ['object', field.object(), [{ a: 1, b: ['x'] }], [{ $ne: 1 }, { a: { b: 1 } }, []]],
-  ['objects', field.objects(), [[{ a: 1 }]], [{ a: 1 }, [{ 'a\u0000': 1 }]]],
+  [
+    'lines',
+    field.lines(),
+    [[{ description: 'a', quantity: 1.5, unitPrice: -5 }]],
+    [
+      [],
+      [{ description: 'a', quantity: 1, unitPrice: 1.5 }],
+      [{ description: 'a', quantity: 1, unitPrice: 1, vat: 1 }],
+    ],
+  ],
   ['text', field.text(), ['x'.repeat(10_000)], ['x'.repeat(10_001)]],
   ['document', field.document(), ['x'.repeat(64_000)], ['x'.repeat(64_001)]],
 ])('%s takes its own values and no others', (_name, declared, good, bad) => {

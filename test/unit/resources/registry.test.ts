@@ -1,6 +1,7 @@
 /** What every row of the registry must keep to, so that a new row is only a declaration. */
 import { bodyValidator } from '../../../src/http/validate';
 import { productRoutes } from '../../../src/contracts/operations/products';
+import { countedValue } from '../../../src/resources/field';
 import { filterParameters, sortFields } from '../../../src/resources/filters';
 import { RESOURCES, resourceOf } from '../../../src/resources/registry';
 import { schemasOf } from '../../../src/resources/schemas';
@@ -44,7 +45,12 @@ describe.each(each)('%s', (_key, row) => {
     const fieldNames = Object.keys(row.fields);
     for (const { traits } of Object.values(row.fields))
       if (traits.target) expect(resourceOf(traits.target)).toBeDefined();
-    expect(fieldNames).toEqual(expect.arrayContaining([row.label, ...row.lists, ...row.labelled]));
+    expect(fieldNames).toEqual(expect.arrayContaining([row.label, ...row.lists]));
+    for (const path of row.labelled) {
+      const [name = '', of] = path.split('.');
+      const target = resourceOf(row.fields[name]?.traits.target ?? '');
+      if (of !== undefined) expect(target.fields[of]).toBeDefined();
+    }
     if (row.states)
       expect(row.fields[row.states.field]?.traits.schema['enum']).toEqual(
         expect.arrayContaining(Object.keys(row.states.from)),
@@ -54,7 +60,7 @@ describe.each(each)('%s', (_key, row) => {
 
   test('defaults and counters are values the field itself allows', () => {
     for (const { traits } of Object.values(row.fields)) {
-      const value = traits.countsFrom ?? traits.fallback;
+      const value = traits.countsFrom === null ? traits.fallback : countedValue(traits, traits.countsFrom);
       if (value !== null) expect(bodyValidator(traits.schema as never)(value)).toEqual([]);
     }
   });

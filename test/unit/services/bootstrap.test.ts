@@ -90,7 +90,7 @@ test('a failed install ends the run with its exit code', () => {
 test.each([[[]], [['deploy']]])('%j is not a command', (args) => {
   fillModules();
   const { stderr, status } = bootstrap(args);
-  expect(stderr).toBe('signalbox: say which command to run: dev, test, check, bench\n');
+  expect(stderr).toBe('signalbox: say which command to run: dev, test, check, bench, fuzz\n');
   expect(status).toBe(1);
 });
 

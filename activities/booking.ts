@@ -1,0 +1,25 @@
+/** What an AI step's record says its call cost, in the form the account is settled with. */
+import type { ModelTier } from '../src/contracts/step';
+import type { Reservation } from '../src/store/credits';
+import type { ExecutionRecord, StepSlot } from '../src/store/executions';
+
+export interface Booking {
+  reservation: Reservation;
+  used: number;
+}
+
+/** Null while the slot has no call on record. The same figures however often it is asked. */
+export function bookingOf(record: ExecutionRecord, slot: StepSlot | undefined): Booking | null {
+  if (!slot?.usage?.['tier']) return null;
+  return {
+    reservation: {
+      orgId: record.org_id,
+      month: String(slot.usage['month']),
+      id: `${record._id}:${slot.path}`,
+      agentId: record.agent_id,
+      tier: slot.usage['tier'] as ModelTier,
+      credits: Number(slot.usage['reserved']),
+    },
+    used: slot.credits_used,
+  };
+}

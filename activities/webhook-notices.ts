@@ -1,0 +1,58 @@
+/** Mails to the owners of an endpoint that fails: half way, three quarters, and when it is switched off. */
+import { cancellationSignal, heartbeat } from '@temporalio/activity';
+import { userAddresses } from '../src/store/users';
+import { markNoticed, noticesDue, type WebhookRecord } from '../src/store/webhooks';
+import type { Deps } from './deps';
+
+const BATCH = 50;
+const OWNERS_MAX = 10;
+
+const hostOf = ({ url }: WebhookRecord): string => new URL(url).host;
+
+function textOf(webhook: WebhookRecord, consoleUrl: string): { subject: string; text: string } {
+  const host = hostOf(webhook);
+  const since = webhook.failingSince?.toISOString() ?? 'today';
+  const details = `${consoleUrl}/console/api/webhooks/${webhook._id}/deliveries shows every attempt.`;
+  if (webhook.status === 'disabled') {
+    const why =
+      webhook.disabledReason === 'gone'
+        ? 'it answered 410, which means that it wants no more'
+        : `it took nothing since ${since}, in ${webhook.failures} attempts`;
+    return {
+      subject: `Webhook to ${host} was disabled`,
+      text: `Signalbox has switched off the webhook endpoint at ${host}: ${why}.\n\nEvents for it are kept for 30 days. Enable it and replay what it missed.\n\n${details}\n`,
+    };
+  }
+  return {
+    subject: `Webhook to ${host} is failing (${webhook.noticeStage} % of the way to being disabled)`,
+    text: `The webhook endpoint at ${host} took nothing since ${since}, in ${webhook.failures} attempts. After five days without one success it is switched off.\n\n${details}\n`,
+  };
+}
+
+async function sendNotice(deps: Deps, webhook: WebhookRecord): Promise<void> {
+  const users = await userAddresses(deps.store, webhook.orgId, { userId: webhook.createdBy, limit: OWNERS_MAX });
+  const mail = textOf(webhook, deps.config.publicUrl);
+  const since = (webhook.disabledAt ?? webhook.failingSince ?? webhook.updatedAt).getTime();
+  for (const user of users) {
+    await deps.providers.mail.send({
+      ...mail,
+      to: user.email,
+      messageId: `${webhook._id}.${since}.${webhook.noticeStage}.${user._id}@signalbox`,
+      headers: { 'X-Signalbox-Webhook': webhook._id },
+      signal: cancellationSignal(),
+    });
+  }
+}
+
+/** Sends what is due; a mail that cannot leave is tried again with the next pass, under the same message id. */
+export async function sendNotices(deps: Deps): Promise<void> {
+  for (const webhook of await noticesDue(deps.store, BATCH)) {
+    heartbeat();
+    try {
+      await sendNotice(deps, webhook);
+      await markNoticed(deps.store, webhook);
+    } catch (error) {
+      deps.log.warn('webhook notice deferred', { webhook_id: webhook._id, error });
+    }
+  }
+}

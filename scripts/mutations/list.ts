@@ -1,0 +1,219 @@
+/** Bugs that somebody could write one day, each with the test that must notice. */
+
+export interface Mutation {
+  /** What it breaks, in words. */
+  bug: string;
+  file: string;
+  /** Stands exactly once in the file. */
+  before: string;
+  after: string;
+  /** Must fail with the bug. */
+  test: string;
+  /** Part of the test's name, where the file has more than is needed. */
+  name?: string;
+  /** The test asks an API process, which must have the bug too; it is started for it. */
+  needsApi?: true;
+}
+
+const PAGES = 'src/store/resource-pages.ts';
+const RECORDS = 'src/store/resources.ts';
+const READS = 'src/services/product/reads.ts';
+const TOKENS = 'src/domain/sealed-token.ts';
+const GUARD = 'src/store/guards.ts';
+const ONCE = 'src/http/idempotency.ts';
+const CREDITS = 'src/store/credits.ts';
+
+const LISTS = 'test/integration/product/lists.test.ts';
+const LIFECYCLE = 'test/integration/product/lifecycle.test.ts';
+const CREDENTIALS = 'test/integration/auth/credentials.test.ts';
+const LIMITS_MODEL = 'test/integration/models/limits.test.ts';
+const CREDITS_MODEL = 'test/integration/models/credits.test.ts';
+const PAGES_MODEL = 'test/integration/models/pagination.test.ts';
+const KEYS_MODEL = 'test/integration/models/idempotency.test.ts';
+const TOKENS_MODEL = 'test/unit/models/sealed-token.test.ts';
+const KEY_LIFE = 'a key is free, held, answered';
+
+export const MUTATIONS: readonly Mutation[] = [
+  {
+    bug: 'pages lose rows that tie with the last one',
+    file: PAGES,
+    before: '{ $nor: [{ [field]: value, _id: { [seen]: id } }] }',
+    after: '{ $nor: [{ [field]: value }] }',
+    test: LISTS,
+  },
+  {
+    bug: 'a falling walk never reaches the rows without a value',
+    file: PAGES,
+    before: 'return sort.isNullable && !isRising ? [rest, [{ [orderBy]: null }]] : [rest];',
+    after: 'return [rest];',
+    test: PAGES_MODEL,
+    name: 'deals by closedAt',
+    needsApi: true,
+  },
+  {
+    bug: 'tombstones are listed to who did not ask',
+    file: PAGES,
+    before: ': { deletedAt: null };',
+    after: ': {};',
+    test: PAGES_MODEL,
+    name: 'deals by name',
+    needsApi: true,
+  },
+  {
+    bug: 'a list forgets the tenant',
+    file: PAGES,
+    before: 'return { tenantId, ...alive,',
+    after: 'return { ...alive,',
+    test: LISTS,
+  },
+  {
+    bug: 'reads and changes of one record forget the tenant',
+    file: RECORDS,
+    before: '  tenantId,\n  deletedAt: null,\n  ...(only',
+    after: '  deletedAt: null,\n  ...(only',
+    test: 'test/integration/product/every-resource.test.ts',
+    name: 'another tenant has no such record',
+    needsApi: true,
+  },
+  {
+    bug: 'a change overwrites one that came in between',
+    file: RECORDS,
+    before: '{ _id: before.id, version: before.version, ...live(place), ...guard }',
+    after: '{ _id: before.id, ...live(place), ...guard }',
+    test: LIFECYCLE,
+  },
+  {
+    bug: 'an update leaves no event',
+    file: RECORDS,
+    before: "{ $unset: { refKeys: '' } }), ...pushed(events) };",
+    after: "{ $unset: { refKeys: '' } }) };",
+    test: 'test/integration/product/outbox.test.ts',
+  },
+  {
+    bug: 'a continuation token opens a list with other filters',
+    file: READS,
+    before: '  query.filters,\n',
+    after: '',
+    test: LISTS,
+  },
+  {
+    bug: 'a continuation token opens the list of another tenant',
+    file: READS,
+    before: '  principal.orgId,\n  operation.service,',
+    after: '  operation.service,',
+    test: LISTS,
+  },
+  {
+    bug: 'a token is sealed for no list in particular',
+    file: TOKENS,
+    before: "createHash('sha256').update(JSON.stringify(bound)).digest()",
+    after: "createHash('sha256').update(typeof bound).digest()",
+    test: TOKENS_MODEL,
+  },
+  {
+    bug: 'tokens live for ever',
+    file: TOKENS,
+    before: 'now.getTime() - madeAt > lifetimeMs',
+    after: 'now.getTime() < madeAt',
+    test: TOKENS_MODEL,
+  },
+  {
+    bug: 'an idempotency key takes any body',
+    file: ONCE,
+    before: "if (held.fingerprint !== fingerprint) throw problem('idempotency_key_reused');",
+    after: '',
+    test: KEYS_MODEL,
+    name: KEY_LIFE,
+  },
+  {
+    bug: 'a refusal that may pass is kept',
+    file: 'src/domain/idempotency.ts',
+    before: 'new Set([400, 402, 404,',
+    after: 'new Set([400, 402, 404, 409,',
+    test: KEYS_MODEL,
+    name: KEY_LIFE,
+  },
+  {
+    bug: 'a run that was taken over still answers',
+    file: 'src/store/idempotency.ts',
+    before: 'updateOne({ _id, lease_until: lease, status: null }, { $set: answer })',
+    after: 'updateOne({ _id, status: null }, { $set: answer })',
+    test: KEYS_MODEL,
+    name: KEY_LIFE,
+  },
+  {
+    bug: 'a remembered credential outlives its epoch',
+    file: 'src/http/admission.ts',
+    before: 'if (isRemembered || reading.epoch === held.epoch) return',
+    after: 'if (isRemembered || reading.epoch >= held.epoch) return',
+    test: CREDENTIALS,
+  },
+  {
+    bug: 'a revoked key is accepted',
+    file: 'src/http/authenticate.ts',
+    before: "if (loaded.key.revokedAt) return 'revoked';",
+    after: '',
+    test: CREDENTIALS,
+  },
+  {
+    bug: 'a window admits one more',
+    file: GUARD,
+    before: '[{ $lt: [`$${counter}`, charge.limit] }]',
+    after: '[{ $lte: [`$${counter}`, charge.limit] }]',
+    test: LIMITS_MODEL,
+  },
+  {
+    bug: 'a refused request is charged to the key',
+    file: GUARD,
+    before: '{ $cond: [isCharged, arrival, {',
+    after: '{ $cond: [true, arrival, {',
+    test: 'test/integration/auth/limits.test.ts',
+    name: 'a spent window leaves the key uncharged',
+  },
+  {
+    bug: 'a 304 is not given back to the window',
+    file: GUARD,
+    before: '{ $max: [0, { $subtract: [`$${field}`, count] }] }, `$${field}`]',
+    after: '`$${field}`, `$${field}`]',
+    test: LIMITS_MODEL,
+  },
+  {
+    bug: 'a repeated settlement is booked twice',
+    file: CREDITS,
+    before: '[`${field}.n`]: { $exists: true } } as never, {',
+    after: '} as never, {',
+    test: CREDITS_MODEL,
+  },
+  {
+    bug: 'more credits are held than there are',
+    file: CREDITS,
+    before: 'available: { $gte: reservation.credits }',
+    after: 'available: { $gte: 0 }',
+    test: CREDITS_MODEL,
+  },
+  {
+    bug: 'an endpoint that is gone is asked again',
+    file: 'src/domain/webhooks/schedule.ts',
+    before: "if (outcome.statusCode === GONE) return { kind: 'gone' };",
+    after: '',
+    test: 'test/unit/webhooks/decisions.test.ts',
+  },
+  {
+    bug: 'a redirect counts as delivered',
+    file: 'src/providers/webhooks.ts',
+    before: 'if (status >= 200 && status < 300) return null;',
+    after: 'if (status >= 200 && status < 400) return null;',
+    test: 'test/integration/webhooks/receivers.test.ts',
+    name: 'a redirect is a failure',
+    needsApi: true,
+  },
+  {
+    bug: 'an event is told whether its predicate holds or not',
+    file: 'src/events/record-events.ts',
+    before: '(rule.when?.(from, after) ?? true)',
+    after: 'Boolean(rule.text)',
+    test: 'test/integration/models/resources.test.ts',
+    name: 'incidents answers as a map',
+    needsApi: true,
+  },
+];

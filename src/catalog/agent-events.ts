@@ -1,0 +1,61 @@
+/** What agents report about their own work. It reaches webhooks and the event log and never starts an agent. */
+import type { EventCatalogEntry } from '../contracts/event';
+import * as f from './event-fields';
+import { eventCatalog } from './events';
+
+export const AGENTS_PRODUCT = 'agents';
+
+const EXECUTION: f.Fields = {
+  execution_id: f.id('exe_2Z6K0X4V8C1M3N5B7A9S0D2F4G'),
+  agent_id: f.id('agt_01K0ZQ8X6N'),
+  agent_name: f.text('Ticket triage'),
+  status: f.text('completed'),
+  status_reason: f.text('step_failed'),
+  trigger: f.text('psa:ticket.created'),
+  event_id: f.id('evt_7K2M4N6P8Q0R1S3T5V7W9X0Y2Z'),
+  credits_used: f.whole(3),
+  attempt_no: f.whole(1),
+  ...f.CLIENT,
+  created_at: f.moment('2026-11-20T22:40:00.000Z'),
+};
+
+const APPROVAL: f.Fields = {
+  approval_id: f.id('apr_3C5D7E9F1G2H4J6K8M0N1P3Q5R'),
+  execution_id: f.id('exe_2Z6K0X4V8C1M3N5B7A9S0D2F4G'),
+  agent_id: f.id('agt_01K0ZQ8X6N'),
+  step_id: f.text('gate'),
+  message: f.hidden('Restart the print spooler on PRN-04?'),
+  status: f.text('pending'),
+  decided_by: f.id('usr_ada'),
+  created_at: f.moment('2026-11-20T22:40:00.000Z'),
+  expires_at: f.moment('2026-11-21T22:40:00.000Z'),
+};
+
+const entry = (type: string, title: string, about: string): EventCatalogEntry =>
+  f.event(`${AGENTS_PRODUCT}:${type}`, {
+    category: 'operations',
+    name: title,
+    about,
+    fields: type.startsWith('execution.') ? EXECUTION : APPROVAL,
+  });
+
+/** The events of source product `agents`. */
+export const AGENT_EVENTS: readonly EventCatalogEntry[] = [
+  entry('execution.completed', 'Execution completed', 'An agent did all its steps.'),
+  entry('execution.failed', 'Execution failed', 'An execution ended without doing its work; `status_reason` says why.'),
+  entry('execution.cancelled', 'Execution cancelled', 'An execution was cancelled or its approval denied.'),
+  entry('execution.waiting_approval', 'Execution waits', 'An execution waits for a person to decide.'),
+  entry('approval.requested', 'Approval requested', 'A person is asked to decide.'),
+  entry('approval.approved', 'Approval given', 'A person said yes.'),
+  entry('approval.denied', 'Approval denied', 'A person said no, or the execution ended before anybody decided.'),
+  entry('approval.expired', 'Approval expired', 'Nobody decided in time.'),
+];
+
+/** Everything a webhook can ask for: what starts agents, and what agents report. */
+export const webhookCatalog: readonly EventCatalogEntry[] = [...eventCatalog.all, ...AGENT_EVENTS];
+
+const reports: ReadonlySet<string> = new Set(AGENT_EVENTS.map(({ id }) => id));
+
+/** True for what agents report about themselves. */
+export const isAgentReport = (event: { source_product: string; event_type: string }): boolean =>
+  reports.has(`${event.source_product}:${event.event_type}`);

@@ -1,0 +1,72 @@
+/** What an event's payload needs of the records its own record names: their labels, and texts such as their client. */
+import { resourceOf } from '../resources/registry';
+import type { AnyRecord, Labels, Resource } from '../resources/resource';
+import type { Store } from '../store/collection';
+import { findTexts, type Place, type Texts } from '../store/resource-texts';
+
+/** One reference of a record. */
+export interface Named {
+  field: string;
+  target: Resource;
+  id: string;
+}
+
+const fieldOf = (path: string): string => path.split('.')[0] ?? path;
+
+/** The references of a record whose field is wanted. */
+export function namedBy(row: Resource, record: AnyRecord | null, wanted: (field: string) => boolean): Named[] {
+  return Object.entries(row.fields).flatMap(([field, { traits }]) => {
+    const id = record?.[field];
+    return traits.target && typeof id === 'string' && wanted(field)
+      ? [{ field, id, target: resourceOf(traits.target) }]
+      : [];
+  });
+}
+
+/** The references whose records' texts the row asks for. */
+export function labelledBy(row: Resource, record: AnyRecord | null): Named[] {
+  const asked = new Set(row.labelled.map(fieldOf));
+  return namedBy(row, record, (field) => asked.has(field));
+}
+
+/** The text a path asks for, in the record it is of. */
+const askedName = (path: string, target: Resource): string => path.split('.')[1] ?? target.label;
+
+/** Names of the texts that the row asks of records of `target`. */
+const namesAskedOf = (row: Resource, target: Resource): string[] => [
+  target.label,
+  ...row.labelled
+    .filter((path) => row.fields[fieldOf(path)]?.traits.target === target.key)
+    .map((path) => askedName(path, target)),
+];
+
+/** Texts of the named records by id; ids the tenant does not have are left out. One query per resource. */
+export async function readTexts(
+  store: Store,
+  { row, tenantId, refersTo }: Place,
+  named: readonly Named[],
+): Promise<Texts> {
+  const targets = new Map<Resource, Set<string>>();
+  for (const { target, id } of named) targets.set(target, (targets.get(target) ?? new Set()).add(id));
+  const found = await Promise.all(
+    [...targets].map(([target, ids]) =>
+      findTexts(store, { row: target, tenantId, only: refersTo?.(target) ?? [] }, [...ids], namesAskedOf(row, target)),
+    ),
+  );
+  return Object.assign({}, ...found) as Texts;
+}
+
+/** What the row asks for, as its payload knows it. */
+export function labelsOf(row: Resource, record: AnyRecord | null, texts: Texts): Labels {
+  return Object.fromEntries(
+    row.labelled.map((path) => {
+      const target = resourceOf(row.fields[fieldOf(path)]?.traits.target ?? '');
+      return [path, texts[String(record?.[fieldOf(path)])]?.[askedName(path, target)] ?? null];
+    }),
+  );
+}
+
+/** The labels of a record whose references nobody changes. */
+export async function labelsFor(store: Store, place: Place, record: AnyRecord): Promise<Labels> {
+  return labelsOf(place.row, record, await readTexts(store, place, labelledBy(place.row, record)));
+}

@@ -1,0 +1,29 @@
+/** The webhook endpoints of a tenant, remembered by each process for as long as the tenant's epoch stands. */
+import type { Context } from '../../context';
+import type { BusEvent } from '../../contracts/event';
+import { asksFor, mayConcern } from '../../domain/webhooks/patterns';
+import { AGENTS_PRODUCT } from '../../catalog/agent-events';
+import { listWebhooks, type WebhookRecord } from '../../store/webhooks';
+import { createMemory } from '../memory';
+
+/** More than an org may have. */
+const WEBHOOKS_MAX = 100;
+
+const remembered = createMemory<{ epoch: number; webhooks: WebhookRecord[] }>();
+
+/** Every endpoint of the tenant. `epoch` is that of the guard as the request found it; without one the store is asked. */
+export async function webhooksOf(context: Context, orgId: string, epoch: number | null): Promise<WebhookRecord[]> {
+  const known = epoch === null ? null : remembered.find(context, orgId);
+  if (known?.epoch === epoch) return known.webhooks;
+  const webhooks = await listWebhooks(context.store, orgId, { limit: WEBHOOKS_MAX });
+  if (epoch !== null) remembered.keep(context, orgId, { epoch, webhooks });
+  return webhooks;
+}
+
+/** Those that ask for the event; disabled ones too, because what they miss is kept for them. */
+export const asking = (webhooks: readonly WebhookRecord[], event: BusEvent, now: Date): WebhookRecord[] =>
+  webhooks.filter((webhook) => asksFor(webhook, event, now));
+
+/** Whether any endpoint listens for what agents report. */
+export const areAgentsWatched = (webhooks: readonly WebhookRecord[]): boolean =>
+  webhooks.some(({ eventTypes }) => eventTypes.some((pattern) => mayConcern(pattern, AGENTS_PRODUCT)));

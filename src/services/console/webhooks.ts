@@ -1,0 +1,283 @@
+/** Webhook endpoints: registered, changed, given new secrets and switched on again. */
+import type { Context } from '../../context';
+import type { Handlers } from '../../contracts/operation';
+import type { webhookOperations } from '../../contracts/operations/webhooks';
+import { pageSize } from '../../contracts/page';
+import type { Principal } from '../../contracts/principal';
+import { problem } from '../../contracts/problem';
+import { type CreateWebhook, type WebhookSettings } from '../../contracts/webhook';
+import { LATEST_VERSION } from '../../contracts/version';
+import { webhookCatalog } from '../../catalog/agent-events';
+import { changedFields } from '../../domain/audit';
+import { matchesTag, weakTag } from '../../domain/etag';
+import { checkWebhook } from '../../domain/webhooks/check';
+import { mintWebhookSecret } from '../../domain/webhooks/signature';
+import {
+  changeWebhook,
+  countWebhooks,
+  findWebhook,
+  insertWebhook,
+  listWebhooks,
+  removeWebhook,
+  type StoredSecret,
+  type WebhookChange,
+  type WebhookRecord,
+} from '../../store/webhooks';
+import {
+  boundTo,
+  eventTypeEntries,
+  presented,
+  readTagOf,
+  secretsInForce,
+  tagHeader,
+  tagOf,
+  withoutFigures,
+} from './webhook-view';
+
+type Names =
+  | 'listWebhooks'
+  | 'createWebhook'
+  | 'getWebhook'
+  | 'updateWebhook'
+  | 'deleteWebhook'
+  | 'rotateWebhookSecret'
+  | 'enableWebhook'
+  | 'listEventTypes';
+type WebhookHandlers = Pick<Handlers<typeof webhookOperations, Context>, Names>;
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** Endpoints of an org. */
+export const WEBHOOKS_MAX = 20;
+const OVERLAP_SECONDS = 86_400;
+/** Secrets that sign at the same time: the current one and those that run out. */
+const SECRETS_MAX = 5;
+const CHANGE_ATTEMPTS = 5;
+
+/** The org's endpoint, or a refusal. */
+export async function ownWebhook(context: Context, { orgId }: Principal, id: string): Promise<WebhookRecord> {
+  const record = await findWebhook(context.store, orgId, id);
+  if (!record) throw problem('not_found', { message: 'No such webhook in this org.' });
+  return record;
+}
+
+function requireMatch(headers: Headers, record: WebhookRecord): void {
+  const expected = headers['if-match'];
+  if (expected === undefined || matchesTag(withoutFigures(String(expected)), weakTag(tagOf(record)))) return;
+  throw problem('version_conflict', { facts: { current: weakTag(tagOf(record)) }, headers: tagHeader(record) });
+}
+
+function requireValid(
+  context: Context,
+  settings: Pick<WebhookSettings, 'eventTypes' | 'filters'> & { url?: string },
+): void {
+  const findings = checkWebhook(settings, { catalog: webhookCatalog, allowLoopback: context.config.webhooks.loopback });
+  const [first] = findings;
+  if (!first) return;
+  const hint = first.suggestion ? `; did you mean ${first.suggestion}?` : '';
+  const message =
+    findings.length === 1 ? `${first.path}: ${first.message}${hint}` : `${findings.length} fields are not valid`;
+  throw problem('validation_error', { message, findings });
+}
+
+/** What an owner may leave out. */
+const settingsOf = (body: CreateWebhook): WebhookSettings => ({
+  description: '',
+  filters: [],
+  payload: 'full',
+  format: 'standard',
+  ordered: false,
+  ratePerMinute: null,
+  apiVersion: LATEST_VERSION,
+  ...body,
+});
+
+/** Writes a change over the version that was read; a lost race is told to whoever asked with `If-Match`. */
+async function change(
+  context: Context,
+  held: WebhookRecord,
+  make: (current: WebhookRecord) => WebhookChange,
+  headers: Headers,
+): Promise<WebhookRecord> {
+  let current: WebhookRecord | null = held;
+  for (let attempt = 0; attempt < CHANGE_ATTEMPTS && current; attempt += 1) {
+    requireMatch(headers, current);
+    const changed = await changeWebhook(context.store, current, make(current));
+    if (changed) return changed;
+    current = await findWebhook(context.store, held.orgId, held._id);
+  }
+  throw problem('version_conflict');
+}
+
+async function requireRoom(context: Context, orgId: string): Promise<void> {
+  if ((await countWebhooks(context.store, orgId, WEBHOOKS_MAX)) < WEBHOOKS_MAX) return;
+  throw problem('conflict', {
+    message: `The org has ${WEBHOOKS_MAX} webhook endpoints; delete one first.`,
+    facts: { limit: WEBHOOKS_MAX, name: 'webhook_endpoints' },
+  });
+}
+
+function sealedSecret(context: Context, place: Pick<WebhookRecord, '_id' | 'orgId'>, issue: string) {
+  const secret = mintWebhookSecret();
+  const sealed = context.secrets.seal(secret, boundTo(place));
+  const stored: StoredSecret = { sealed, createdAt: context.clock.now(), endsAt: null, issue };
+  return { secret, stored };
+}
+
+async function newRecord(context: Context, principal: Principal, body: CreateWebhook, id: string) {
+  await requireRoom(context, principal.orgId);
+  const now = context.clock.now();
+  const place = { _id: id, orgId: principal.orgId };
+  const { secret, stored } = sealedSecret(context, place, id);
+  const record: WebhookRecord = {
+    ...place,
+    ...settingsOf(body),
+    status: 'active',
+    disabledReason: null,
+    disabledAt: null,
+    secrets: [stored],
+    failingSince: null,
+    failures: 0,
+    noticeStage: 0,
+    noticeDue: false,
+    unannounced: false,
+    freeAtMs: 0,
+    createdAt: now,
+    createdBy: principal.id,
+    updatedAt: now,
+    version: 1,
+  };
+  await insertWebhook(context.store, record);
+  return { record, secret };
+}
+
+/** Stored by a run that died before it could show the secret: nobody has it, so another takes its place. */
+async function reissued(context: Context, record: WebhookRecord, issue: string) {
+  const { secret, stored } = sealedSecret(context, record, issue);
+  const secrets = record.secrets.map((held) => (held.issue === issue ? stored : held));
+  return { record: await change(context, record, () => ({ secrets }), {}), secret };
+}
+
+function rotated(
+  context: Context,
+  current: WebhookRecord,
+  stored: StoredSecret,
+  overlapSeconds: number,
+): WebhookChange {
+  const now = context.clock.now();
+  const endsAt = new Date(now.getTime() + overlapSeconds * 1_000);
+  const old = secretsInForce(current.secrets, now)
+    .map((held) => ({ ...held, endsAt: held.endsAt && held.endsAt < endsAt ? held.endsAt : endsAt }))
+    .filter((held) => held.endsAt > now);
+  if (old.length >= SECRETS_MAX) {
+    throw problem('conflict', {
+      message: `${SECRETS_MAX} secrets of this webhook are still in force; wait until one has run out, or rotate with overlapSeconds 0.`,
+      facts: { limit: SECRETS_MAX, name: 'webhook_secrets' },
+    });
+  }
+  return { secrets: [stored, ...old], updatedAt: now };
+}
+
+/** Handlers of `/console/api/webhooks` and of the event types they can ask for. */
+export const webhookHandlers: WebhookHandlers = {
+  async listWebhooks({ query, principal, context }) {
+    const { continuationToken, limit: asked, status } = query;
+    const now = context.clock.now();
+    const limit = pageSize(asked);
+    const bound = ['webhooks', principal.orgId, status];
+    const position = continuationToken === undefined ? undefined : context.sealer.open(continuationToken, bound, now);
+    if (position === null) throw problem('invalid_cursor');
+    const found = await listWebhooks(context.store, principal.orgId, {
+      limit: limit + 1,
+      status,
+      beforeId: position?.id,
+    });
+    const page = found.slice(0, limit);
+    const last = found.length > limit ? page.at(-1) : undefined;
+    return {
+      status: 200,
+      body: {
+        items: await Promise.all(page.map((record) => presented(context, record))),
+        continuationToken: last ? context.sealer.seal({ value: last._id, id: last._id }, bound, now) : null,
+        hasMore: last !== undefined,
+        limit,
+      },
+    };
+  },
+
+  async createWebhook({ body, principal, context, newId, isRepeat }) {
+    requireValid(context, { filters: [], ...body });
+    const id = newId('whk');
+    const made = isRepeat ? await findWebhook(context.store, principal.orgId, id) : null;
+    const { record, secret } = made ? await reissued(context, made, id) : await newRecord(context, principal, body, id);
+    const headers = { ...tagHeader(record), Location: `/console/api/webhooks/${id}` };
+    return { status: 201, headers, body: { ...(await presented(context, record)), secret } };
+  },
+
+  async getWebhook({ params, principal, context }) {
+    const record = await ownWebhook(context, principal, params.id);
+    const body = await presented(context, record);
+    return { status: 200, etag: readTagOf(record, body), body };
+  },
+
+  async updateWebhook({ params, body, principal, context, headers, isRepeat }) {
+    const held = await ownWebhook(context, principal, params.id);
+    // An earlier run of this request has made the change already, so the version it was meant for is gone.
+    const isMade = isRepeat && changedFields(held, { ...held, ...body }).length === 0;
+    if (!isMade) requireMatch(headers, held);
+    const checked = { eventTypes: body.eventTypes ?? held.eventTypes, filters: body.filters ?? held.filters };
+    requireValid(context, { ...checked, ...(body.url === undefined ? {} : { url: body.url }) });
+    const fields: WebhookChange = {
+      ...body,
+      // Places that were given out at the old rate must not hold up the new one.
+      ...(body.ratePerMinute === undefined ? {} : { freeAtMs: 0 }),
+      updatedAt: context.clock.now(),
+    };
+    const record = isMade ? held : await change(context, held, () => fields, headers);
+    return { status: 200, etag: tagOf(record), body: await presented(context, record) };
+  },
+
+  async deleteWebhook({ params, principal, context, headers }) {
+    let held = await ownWebhook(context, principal, params.id);
+    for (let attempt = 0; attempt < CHANGE_ATTEMPTS; attempt += 1) {
+      requireMatch(headers, held);
+      if (await removeWebhook(context.store, held)) return { status: 204 };
+      held = await ownWebhook(context, principal, params.id);
+    }
+    throw problem('version_conflict');
+  },
+
+  async rotateWebhookSecret({ params, body, principal, context, headers, newId, isRepeat }) {
+    const held = await ownWebhook(context, principal, params.id);
+    const issue = newId('whs');
+    const isBegun = isRepeat && held.secrets.some((secret) => secret.issue === issue);
+    if (isBegun) {
+      const { record, secret } = await reissued(context, held, issue);
+      return { status: 201, headers: tagHeader(record), body: { ...(await presented(context, record)), secret } };
+    }
+    const { secret, stored } = sealedSecret(context, held, issue);
+    const overlap = body.overlapSeconds ?? OVERLAP_SECONDS;
+    const record = await change(context, held, (current) => rotated(context, current, stored, overlap), headers);
+    return { status: 201, headers: tagHeader(record), body: { ...(await presented(context, record)), secret } };
+  },
+
+  async enableWebhook({ params, principal, context, headers }) {
+    const held = await ownWebhook(context, principal, params.id);
+    requireMatch(headers, held);
+    const healthy: WebhookChange = {
+      status: 'active',
+      disabledReason: null,
+      disabledAt: null,
+      failingSince: null,
+      failures: 0,
+      noticeStage: 0,
+      noticeDue: false,
+    };
+    const record =
+      held.status === 'active' && held.failingSince === null
+        ? held
+        : await change(context, held, () => ({ ...healthy, updatedAt: context.clock.now() }), headers);
+    return { status: 200, etag: tagOf(record), body: await presented(context, record) };
+  },
+
+  listEventTypes: () => Promise.resolve({ status: 200, body: { items: eventTypeEntries } }),
+};

@@ -1,0 +1,106 @@
+/** A client user signs in: the record says so, a session is opened, and a token of it is answered. */
+import type { Context } from '../../context';
+import { problem } from '../../contracts/problem';
+import { portalPermissionsOf } from '../../domain/portal';
+import { eventsOf } from '../../events/record-events';
+import { labelsFor } from '../../events/record-labels';
+import { resourceOf } from '../../resources/registry';
+import type { AnyRecord } from '../../resources/resource';
+import type { ClientUser } from '../../store/client-users';
+import { findPortalSession, insertPortalSession, type PortalSessionRecord } from '../../store/portal-sessions';
+import { changeResource, findResource, pendingOf } from '../../store/resources';
+import { PORTAL_SESSION_LIFETIME_MS, portalTokens } from '../../tokens/portal-token';
+
+/** Writers of one client user at the same time go one after the other. */
+const ATTEMPTS_MAX = 8;
+
+/** How somebody came in. */
+export interface Entry {
+  sessionId: string;
+  via: PortalSessionRecord['via'];
+  /** Who opened the session: staff, a key, or the client user by a code. */
+  by: string;
+}
+
+interface Answered {
+  token: string;
+  expiresAt: string;
+  sessionId: string;
+}
+
+/** The token of a session as it stands now. */
+export async function answerToken(
+  { config, clock }: Pick<Context, 'config' | 'clock'>,
+  session: PortalSessionRecord,
+  user: Pick<ClientUser, 'role' | 'contactId'>,
+): Promise<Answered> {
+  const subject = {
+    clientUserId: session.clientUserId,
+    orgId: session.orgId,
+    companyId: session.companyId,
+    contactId: user.contactId,
+    role: user.role,
+    permissions: portalPermissionsOf(user.role),
+    sessionId: session._id,
+    endsAt: session.expiresAt,
+  };
+  const { token, expiresAt } = await portalTokens(config).issue(subject, clock.now());
+  return { token, expiresAt: expiresAt.toISOString(), sessionId: session._id };
+}
+
+/** Writes the sign-in to the client user, which activates an invited one. Null when the user may not sign in. */
+async function noteSignIn(context: Context, orgId: string, userId: string) {
+  const row = resourceOf('client-users');
+  const place = { row, tenantId: orgId };
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    const before = await findResource(context.store, place, userId);
+    const user = before as ClientUser | null;
+    if (!before || !user || user.status === 'suspended') return null;
+    const now = context.clock.now().toISOString();
+    const signedIn = { status: 'active', lastLoginAt: now, version: before.version + 1, updatedAt: now };
+    const after: AnyRecord = { ...before, ...signedIn };
+    const events = eventsOf(row, {
+      kind: 'update',
+      tenantId: orgId,
+      before,
+      after,
+      actor: { type: 'client_user', id: userId },
+      labels: {
+        before: await labelsFor(context.store, place, before),
+        after: await labelsFor(context.store, place, after),
+      },
+    });
+    if ((await changeResource(context.store, place, { before, after }, events)) !== 'written') continue;
+    if (events.length > 0) context.outbox.publishSoon(pendingOf(context.store, row, after.id, events));
+    return user;
+  }
+  throw problem('conflict', { message: 'This client user is being changed by many requests at once; try again.' });
+}
+
+/** Opens a session and answers its first token. Null when the user is unknown or suspended. */
+export async function enterPortal(
+  context: Context,
+  whose: { orgId: string; clientUserId: string },
+  { sessionId, via, by }: Entry,
+): Promise<Answered | null> {
+  const user = await noteSignIn(context, whose.orgId, whose.clientUserId);
+  if (!user) return null;
+  // A repeat of a request whose answer was lost goes on with the session it had opened.
+  const opened = await findPortalSession(context.store, whose.orgId, sessionId);
+  if (opened) return answerToken(context, opened, user);
+  const createdAt = context.clock.now();
+  const session: PortalSessionRecord = {
+    _id: sessionId,
+    orgId: whose.orgId,
+    clientUserId: user.id,
+    companyId: user.companyId,
+    via,
+    createdAt,
+    createdBy: by,
+    expiresAt: new Date(createdAt.getTime() + PORTAL_SESSION_LIFETIME_MS),
+    revokedAt: null,
+    revokedBy: null,
+  };
+  await insertPortalSession(context.store, session);
+  return answerToken(context, session, user);
+}

@@ -1,0 +1,35 @@
+/** Records whose moment has come, over all tenants: one indexed query per resource, however many tenants there are. */
+import type { AnyRecord, Resource } from '../resources/resource';
+import type { Store } from './collection';
+import { documentsOf, toRecord, type ResourceDocument } from './resource-documents';
+import type { Place } from './resources';
+
+/** A record a timer has to look at. */
+export interface DueRecord {
+  place: Place;
+  record: AnyRecord;
+  due: Date;
+}
+
+/** The records that are due, the longest due first. */
+export async function dueRecords(store: Store, row: Resource, now: Date, limit: number): Promise<DueRecord[]> {
+  const documents = await documentsOf(store, row)
+    .find({ deletedAt: null, due: { $lte: now } }, { _out: 0 })
+    .sort({ deletedAt: 1, due: 1 })
+    .limit(limit)
+    .lean<ResourceDocument[]>()
+    .exec();
+  return documents.map((document) => ({
+    place: { row, tenantId: document.tenantId },
+    record: toRecord(row, document),
+    due: document.due ?? now,
+  }));
+}
+
+/** Sets when to look again, or never; a change or another look in the meantime knows better. */
+export async function lookAgain(store: Store, { place, record, due }: DueRecord, at: Date | null): Promise<void> {
+  await documentsOf(store, place.row).collection.updateOne(
+    { _id: record.id, version: record.version, due } as never,
+    at ? { $set: { due: at } } : { $unset: { due: '' } },
+  );
+}

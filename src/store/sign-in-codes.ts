@@ -1,0 +1,55 @@
+/** One-time codes of the portal's sign-in mails. A request for an address that nobody has leaves a record just the same. */
+import { Nullable, Type, type Static } from '../contracts/schema';
+import { collection, Instant, type Store } from './collection';
+
+const SignInCode = Type.Object({
+  /** HMAC of the code: the code itself is only in the mail. */
+  _id: Type.String(),
+  orgId: Type.String(),
+  /** HMAC of tenant and address. */
+  address: Type.String(),
+  /** Where the request came from. */
+  network: Type.String(),
+  /** Null when the address belongs to nobody who may sign in. */
+  clientUserId: Nullable(Type.String()),
+  createdAt: Instant(),
+  expiresAt: Instant(),
+  usedAt: Nullable(Instant()),
+});
+export type SignInCode = Static<typeof SignInCode>;
+
+const codes = collection('portal_sign_in_codes', SignInCode, [
+  { name: 'expiry', keys: { expiresAt: 1 }, expireAfterSeconds: 0 },
+  { name: 'address', keys: { address: 1, createdAt: 1 } },
+  { name: 'network', keys: { network: 1, createdAt: 1 } },
+]);
+
+/** Keeps a code. */
+export async function insertSignInCode(store: Store, code: SignInCode): Promise<void> {
+  await codes.in(store).insertOne(code);
+}
+
+/** Forgets a code that nobody was sent. */
+export async function forgetSignInCode(store: Store, { _id }: Pick<SignInCode, '_id'>): Promise<void> {
+  await codes.in(store).deleteOne({ _id });
+}
+
+/** How many codes were asked for since `since`, for the address and from the network, each counted up to `max`. */
+export async function countSignInCodes(
+  store: Store,
+  { address, network }: Pick<SignInCode, 'address' | 'network'>,
+  { since, max }: { since: Date; max: number },
+): Promise<{ address: number; network: number }> {
+  const createdAt = { $gt: since };
+  const count = (filter: object) => codes.in(store).countDocuments({ ...filter, createdAt }, { limit: max });
+  const [byAddress, byNetwork] = await Promise.all([count({ address }), count({ network })]);
+  return { address: byAddress, network: byNetwork };
+}
+
+/** Uses a code up. Null when it is wrong, used or too old: of many who send it at once, one gets it. */
+export async function redeemSignInCode(store: Store, id: string, now: Date): Promise<SignInCode | null> {
+  return codes
+    .in(store)
+    .findOneAndUpdate({ _id: id, usedAt: null, expiresAt: { $gt: now } }, { $set: { usedAt: now } })
+    .lean<SignInCode>();
+}

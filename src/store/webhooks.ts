@@ -1,0 +1,187 @@
+/** Webhook endpoints. Their secrets are stored sealed: they must be read again to sign, and must not lie in a dump. */
+import { Enum, Json, Nullable, Type, type Static } from '../contracts/schema';
+import { DISABLED_REASONS, WEBHOOK_STATUSES, WebhookSettings, type WebhookFilter } from '../contracts/webhook';
+import { collection, Instant, type Store } from './collection';
+import { raiseEpoch } from './guards';
+
+/** A secret as it is stored; the current one has no end. */
+export interface StoredSecret {
+  sealed: string;
+  createdAt: Date;
+  endsAt: Date | null;
+  /** The rotation that issued it, so that a repeat of its request meets it. */
+  issue: string;
+}
+
+const WebhookRecord = Type.Object({
+  _id: Type.String(),
+  orgId: Type.String(),
+  ...WebhookSettings.properties,
+  filters: Type.Unsafe<WebhookFilter[]>(Type.Array(Json())),
+  ratePerMinute: Nullable(Type.Integer()),
+  status: Enum(WEBHOOK_STATUSES),
+  disabledReason: Nullable(Enum(DISABLED_REASONS)),
+  disabledAt: Nullable(Instant()),
+  secrets: Type.Unsafe<StoredSecret[]>(Type.Array(Json())),
+  /** The first failure since the last success, and how many there were. */
+  failingSince: Nullable(Instant()),
+  failures: Type.Integer(),
+  /** How far, in per cent, the owners know that the endpoint is on its way to being disabled. */
+  noticeStage: Type.Integer(),
+  /** Until the owners were told of `noticeStage`. */
+  noticeDue: Type.Boolean(),
+  /** Until the event about its being disabled is in the log. */
+  unannounced: Type.Boolean(),
+  /** When the next delivery may leave, in milliseconds, where `ratePerMinute` is set. */
+  freeAtMs: Type.Number(),
+  createdAt: Instant(),
+  createdBy: Type.String(),
+  updatedAt: Instant(),
+  version: Type.Integer(),
+});
+export type WebhookRecord = Static<typeof WebhookRecord>;
+
+export const webhooks = collection('webhooks', WebhookRecord, [
+  // Ids are ULIDs: the newest endpoint has the greatest id.
+  { name: 'list', keys: { orgId: 1, _id: -1 } },
+  { name: 'notice', keys: { noticeDue: 1 }, where: { noticeDue: true } },
+  { name: 'unannounced', keys: { unannounced: 1 }, where: { unannounced: true } },
+]);
+
+/** What an owner or the dispatcher may change in one write. */
+export type WebhookChange = Partial<Omit<WebhookRecord, '_id' | 'orgId' | 'createdAt' | 'createdBy' | 'version'>>;
+
+/** Records a new endpoint; every event after this finds it. */
+export async function insertWebhook(store: Store, record: WebhookRecord): Promise<void> {
+  await webhooks.in(store).insertOne(record);
+  await raiseEpoch(store, record.orgId);
+}
+
+export const findWebhook = (store: Store, orgId: string, id: string): Promise<WebhookRecord | null> =>
+  webhooks.in(store).findOne({ _id: id, orgId }).lean<WebhookRecord>().exec();
+
+export const countWebhooks = (store: Store, orgId: string, max: number): Promise<number> =>
+  webhooks.in(store).countDocuments({ orgId }, { limit: max }).exec();
+
+/** One page, newest first; all of them unless `limit` says less. */
+export const listWebhooks = (
+  store: Store,
+  orgId: string,
+  page: { limit: number; status?: WebhookRecord['status'] | undefined; beforeId?: string | undefined },
+): Promise<WebhookRecord[]> =>
+  webhooks
+    .in(store)
+    .find({
+      orgId,
+      ...(page.status ? { status: page.status } : {}),
+      ...(page.beforeId ? { _id: { $lt: page.beforeId } } : {}),
+    })
+    .sort({ _id: -1 })
+    .limit(page.limit)
+    .lean<WebhookRecord[]>()
+    .exec();
+
+/** Changes an endpoint that still has the version; in force on every process when this returns. */
+export async function changeWebhook(
+  store: Store,
+  held: Pick<WebhookRecord, '_id' | 'orgId' | 'version'>,
+  change: WebhookChange,
+): Promise<WebhookRecord | null> {
+  const changed = await webhooks
+    .in(store)
+    .findOneAndUpdate(
+      { _id: held._id, orgId: held.orgId, version: held.version },
+      { $set: change, $inc: { version: 1 } },
+      { returnDocument: 'after' },
+    )
+    .lean<WebhookRecord>();
+  await raiseEpoch(store, held.orgId);
+  return changed;
+}
+
+/** Removes an endpoint. Answers false when somebody changed it since it was read. */
+export async function removeWebhook(
+  store: Store,
+  held: Pick<WebhookRecord, '_id' | 'orgId' | 'version'>,
+): Promise<boolean> {
+  const { deletedCount } = await webhooks
+    .in(store)
+    .deleteOne({ _id: held._id, orgId: held.orgId, version: held.version });
+  await raiseEpoch(store, held.orgId);
+  return deletedCount > 0;
+}
+
+/** Counts a failure and answers the endpoint with it. */
+export const noteFailure = (store: Store, id: string, now: Date): Promise<WebhookRecord | null> =>
+  webhooks
+    .in(store)
+    .collection.findOneAndUpdate(
+      { _id: id } as never,
+      [{ $set: { failingSince: { $ifNull: ['$failingSince', now] }, failures: { $add: ['$failures', 1] } } }] as never,
+      { returnDocument: 'after' },
+    ) as unknown as Promise<WebhookRecord | null>;
+
+/** The endpoint took something again. */
+export async function clearFailures(store: Store, id: string): Promise<void> {
+  const healthy = { failingSince: null, failures: 0, noticeStage: 0, noticeDue: false };
+  await webhooks.in(store).updateOne({ _id: id, status: 'active', failures: { $gt: 0 } }, { $set: healthy });
+}
+
+/** Lets the owners be told how far it has come, once per step. */
+export async function raiseNotice(store: Store, id: string, stage: number): Promise<void> {
+  await webhooks
+    .in(store)
+    .updateOne({ _id: id, noticeStage: { $lt: stage } }, { $set: { noticeStage: stage, noticeDue: true } });
+}
+
+/** Switches an endpoint off, with its event and its notice in the same write. */
+export async function disableWebhook(
+  store: Store,
+  { _id, orgId }: Pick<WebhookRecord, '_id' | 'orgId'>,
+  reason: NonNullable<WebhookRecord['disabledReason']>,
+  now: Date,
+): Promise<void> {
+  const { matchedCount } = await webhooks.in(store).updateOne(
+    { _id, orgId, status: 'active' },
+    {
+      $set: {
+        status: 'disabled',
+        disabledReason: reason,
+        disabledAt: now,
+        updatedAt: now,
+        unannounced: true,
+        noticeStage: 100,
+        noticeDue: true,
+      },
+      $inc: { version: 1 },
+    },
+  );
+  if (matchedCount > 0) await raiseEpoch(store, orgId);
+}
+
+/** Gives out the next place in an endpoint's rate, in milliseconds; places are evenly spaced. */
+export async function reserveSlot(store: Store, id: string, intervalMs: number, nowMs: number): Promise<number | null> {
+  const freeAtMs = { $add: [{ $max: ['$freeAtMs', nowMs] }, intervalMs] };
+  const record = (await webhooks
+    .in(store)
+    .collection.findOneAndUpdate({ _id: id } as never, [{ $set: { freeAtMs } }] as never, {
+      returnDocument: 'after',
+    })) as unknown as WebhookRecord | null;
+  return record ? record.freeAtMs - intervalMs : null;
+}
+
+/** Endpoints whose owners are still to be told. */
+export const noticesDue = (store: Store, limit: number): Promise<WebhookRecord[]> =>
+  webhooks.in(store).find({ noticeDue: true }).limit(limit).lean<WebhookRecord[]>().exec();
+
+export async function markNoticed(store: Store, { _id, noticeStage }: WebhookRecord): Promise<void> {
+  await webhooks.in(store).updateOne({ _id, noticeStage }, { $set: { noticeDue: false } });
+}
+
+/** Endpoints whose being disabled is not in the event log yet. */
+export const unannouncedWebhooks = (store: Store, limit: number): Promise<WebhookRecord[]> =>
+  webhooks.in(store).find({ unannounced: true }).limit(limit).lean<WebhookRecord[]>().exec();
+
+export async function markAnnounced(store: Store, { _id, disabledAt }: WebhookRecord): Promise<void> {
+  await webhooks.in(store).updateOne({ _id, disabledAt }, { $set: { unannounced: false } });
+}

@@ -1,0 +1,105 @@
+import { newId } from '../../../src/domain/ids';
+import { deliveries } from '../../../src/store/deliveries';
+import { fire } from '../../support/agents';
+import { joinStack, list, text, waitFor, type Harness, type TestOrg } from '../../support/harness';
+import { deliveriesOf, receiver, register, stopReceivers, waitForDelivery } from './support';
+
+let harness: Harness;
+let org: TestOrg;
+
+beforeAll(() => {
+  harness = joinStack();
+});
+beforeEach(async () => {
+  org = await harness.newOrg();
+});
+afterAll(async () => {
+  await stopReceivers();
+  await harness.close();
+});
+
+test('an ordered endpoint gets the versions of a resource one after the other, also through failures', async () => {
+  let under = 0;
+  let most = 0;
+  const failed = new Set<number>();
+  const got: number[] = [];
+  const sink = await receiver((request) => {
+    const { sequence } = request.body as { sequence: number };
+    under += 1;
+    most = Math.max(most, under);
+    setTimeout(() => (under -= 1), 60);
+    // Every version fails at first; the later ones have to wait for it.
+    if (!failed.has(sequence)) {
+      failed.add(sequence);
+      return { status: 500, delayMs: 50 };
+    }
+    got.push(sequence);
+    return { status: 200, delayMs: 50 };
+  });
+  const endpoint = await register(org, sink.url, {
+    eventTypes: ['psa:ticket.created', 'psa:ticket.updated'],
+    ordered: true,
+  });
+  const id = text((await org.call('POST', '/psa/api/tickets', { subject: 'Ordered', priority: 'low' })).body['id']);
+  for (let version = 2; version <= 6; version += 1)
+    await org.call('PATCH', `/psa/api/tickets/${id}`, { subject: `Ordered ${version}` });
+  await waitFor(async () => got.length === 6, { timeoutMs: 60_000, what: 'all six versions' });
+  expect(got).toEqual([1, 2, 3, 4, 5, 6]);
+  expect(most).toBe(1);
+  await waitFor(async () => (await deliveriesOf(org, endpoint, '?status=delivered')).length === 6);
+}, 90_000);
+
+test('resources of an ordered endpoint do not wait for each other', async () => {
+  const sink = await receiver((request) => ({ status: JSON.stringify(request.body).includes('Bad') ? 500 : 200 }));
+  const endpoint = await register(org, sink.url, { eventTypes: ['psa:ticket.*'], ordered: true });
+  await org.call('POST', '/psa/api/tickets', { subject: 'Bad', priority: 'low' });
+  const good = await org.call('POST', '/psa/api/tickets', { subject: 'Good', priority: 'low' });
+  const delivered = await waitForDelivery(org, endpoint, { status: 'delivered' });
+  expect(delivered['resourceId']).toBe(good.body['id']);
+});
+
+test('a rate spaces deliveries evenly and loses none', async () => {
+  const times: number[] = [];
+  const sink = await receiver(() => {
+    times.push(Date.now());
+    return { status: 200 };
+  });
+  await register(org, sink.url, { ratePerMinute: 60 });
+  await Promise.all(['a', 'b', 'c', 'd'].map((id) => fire(org, { name: id }, { id })));
+  await waitFor(async () => times.length === 4, { timeoutMs: 30_000 });
+  const ids = sink.requests.map(({ headers }) => headers['webhook-id']);
+  expect(new Set(ids).size).toBe(4);
+  expect((times[3] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(2_900);
+}, 60_000);
+
+test('a delivery whose process died between claim and record is found by the relay', async () => {
+  const sink = await receiver(() => ({ status: 200 }));
+  const endpoint = await register(org, sink.url);
+  await fire(org, { name: 'Ada' }, { id: newId('evt') });
+  const done = await waitForDelivery(org, endpoint, { status: 'delivered' });
+  // The record as such a process leaves it: claimed, its lease over.
+  await deliveries
+    .in(harness.store)
+    .updateOne(
+      { _id: text(done['id']) },
+      { $set: { status: 'pending', isClaimed: true, tries: 0, nextAttemptAt: new Date(0), dueAt: new Date(0) } },
+    );
+  await waitFor(async () => sink.requests.length === 2);
+  await waitForDelivery(org, endpoint, { status: 'delivered' });
+  const ids = sink.requests.map(({ headers }) => headers['webhook-id']);
+  expect(new Set(ids).size).toBe(1);
+  expect(list((await org.call('GET', `${endpoint.path}/deliveries`)).body['items'])).toHaveLength(1);
+});
+
+test('a rate that is raised holds up nothing that comes after', async () => {
+  const sink = await receiver(() => ({ status: 200 }));
+  const endpoint = await register(org, sink.url, { ratePerMinute: 1 });
+  for (const id of ['first', 'second', 'third']) await fire(org, { name: id }, { id });
+  await waitFor(async () => sink.requests.length === 1);
+  await waitFor(async () =>
+    (await deliveriesOf(org, endpoint, '?status=pending')).every(({ reason }) => text(reason) !== ''),
+  );
+  expect((await org.call('PATCH', endpoint.path, { ratePerMinute: 600 })).status).toBe(200);
+  await fire(org, { name: 'after' }, { id: 'after' });
+  await waitForDelivery(org, endpoint, { status: 'delivered', eventId: 'after' });
+});

@@ -1,0 +1,35 @@
+/** Several api processes of one deployment, and what a client does with them. */
+import { request, type Answer } from './harness';
+import { startApi, startStack, type StackAddress } from './stack';
+import type { ProductProcess } from './processes';
+
+export interface ApiProcess extends StackAddress {
+  api: ProductProcess;
+}
+
+export interface Fleet {
+  apis: readonly ApiProcess[];
+  stop(): Promise<void>;
+}
+
+/** Starts a store, an engine and `count` api processes on them. */
+export async function startFleet(count: number): Promise<Fleet> {
+  const stack = await startStack({ only: 'api' });
+  const more = await Promise.all(Array.from({ length: count - 1 }, () => startApi(stack)));
+  return {
+    apis: [stack, ...more],
+    async stop() {
+      await Promise.all(more.map(({ api }) => api.stop()));
+      await stack.stop();
+    },
+  };
+}
+
+type Sent = Omit<Parameters<typeof request>[1], 'method' | 'path'> & { method?: string; path: string };
+
+/** The same request to every process, one after another; answers their statuses. */
+export async function statusesOn(fleet: Fleet, sent: Sent): Promise<number[]> {
+  const answers: Answer[] = [];
+  for (const { baseUrl } of fleet.apis) answers.push(await request(baseUrl, { method: 'GET', ...sent }));
+  return answers.map(({ status }) => status);
+}
