@@ -87,13 +87,19 @@ const allPids = (running: readonly Running[]): number[] =>
   [...new Set(running.flatMap(({ pid, unit }) => [pid, ...(unit.offspring?.() ?? [])]))].filter(isAlive);
 
 async function killUnits(running: readonly Running[], dataDir: string): Promise<void> {
+  // A process on its way out has no working directory any more, so one that was seen is followed by its pid.
+  const seen = new Set<number>();
+  const left = (): number[] => {
+    for (const pid of allPids(running)) seen.add(pid);
+    return [...seen].filter(isAlive);
+  };
   const killAll = () => {
-    const left = allPids(running);
-    for (const pid of left) signal(pid, 'SIGKILL');
-    return left.length === 0;
+    const alive = left();
+    for (const pid of alive) signal(pid, 'SIGKILL');
+    return alive.length === 0;
   };
   if (!(await waitFor(killAll, { timeoutMs: KILL_MS_MAX }))) {
-    throw new Error(`processes ${allPids(running).join(', ')} survived SIGKILL`);
+    throw new Error(`processes ${left().join(', ')} survived SIGKILL`);
   }
   for (const { unit, release } of running) {
     release();

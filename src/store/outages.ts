@@ -10,7 +10,7 @@ export function isStoreDown(error: unknown): boolean {
   const { name, message } = error as { name?: string; message?: string };
   if (name === 'MongooseServerSelectionError' || name === 'MongoPoolClearedError' || name === 'MongoNotConnectedError')
     return true;
-  return /connect(ion)? (refused|reset|closed)|failed to connect to|buffering timed out|terminating connection|the database system is|client is closed|topology (is )?closed/i.test(
+  return /conn(ect(ion)?)? (refused|reset|closed)|failed to connect to|unexpected EOF|broken pipe|buffering timed out|terminating connection|the database system is|client is closed|topology (is )?closed/i.test(
     message ?? '',
   );
 }

@@ -1,0 +1,36 @@
+import { mongo } from 'mongoose';
+import { isStoreBusy, isStoreDown } from '../../../src/store/outages';
+
+const serverError = (message: string, code = 1) => new mongo.MongoServerError({ message, code });
+
+test.each([
+  'msg_find.go:43 (handler.(*Handler).msgFind): pool.go:90: failed to connect to `user=postgres database=postgres`',
+  'terminating connection due to unexpected postmaster exit',
+  'unexpected EOF',
+  'write failed: write tcp 127.0.0.1:27094: write: broken pipe',
+  'read tcp 127.0.0.1:27094: read: connection reset by peer',
+  'conn closed',
+  'the database system is starting up',
+])('FerretDB without its PostgreSQL is a store that is away: %s', (message) => {
+  expect(isStoreDown(serverError(message))).toBe(true);
+});
+
+test.each([
+  new mongo.MongoNetworkError('connect ECONNREFUSED 127.0.0.1:27017'),
+  Object.assign(new Error('x'), { name: 'MongooseServerSelectionError' }),
+  Object.assign(new Error('x'), { name: 'MongoPoolClearedError' }),
+])('so is one that the driver does not reach: %s', (error) => {
+  expect(isStoreDown(error)).toBe(true);
+});
+
+test.each([
+  serverError('duplicate key value', 11_000),
+  serverError('cannot parse', 9),
+  new TypeError('x is undefined'),
+])('a store that refuses, and a bug of ours, are no outage: %s', (error) => {
+  expect([isStoreDown(error), isStoreBusy(error)]).toEqual([false, false]);
+});
+
+test('an operation that ran into its time limit met a busy store', () => {
+  expect(isStoreBusy(serverError('operation exceeded time limit', 50))).toBe(true);
+});
