@@ -134,11 +134,13 @@ async function ask(deps: Deps, run: StepRun<'ai_reason'>): Promise<Effect> {
   }
 }
 
-/** Books the call from its record: the same figures however often it is done. */
-async function bookFrom(deps: Deps, input: StepInput, record: ExecutionRecord): Promise<void> {
+/** Books the call from its record: the same figures however often it is done, so no step waits for it. */
+function bookFrom(deps: Deps, input: StepInput, record: ExecutionRecord): void {
   const booking = bookingOf(record, record.steps[input.slot]);
   if (!booking) return;
-  await patiently(() => settle(deps.store, booking.reservation, booking.used, deps.clock.now()));
+  deps.background.run('credits of an AI call', () =>
+    patiently(() => settle(deps.store, booking.reservation, booking.used, deps.clock.now())),
+  );
 }
 
 /** Runs an AI step. */

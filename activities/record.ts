@@ -1,4 +1,5 @@
 /** The record an activity works on: reading it, finding steps in it, and what it can hold. */
+import { activityInfo, ApplicationFailure } from '@temporalio/activity';
 import type { StepInput } from '../src/contracts/messages';
 import { flattenSteps } from '../src/domain/plan';
 import { beginExecution } from '../src/store/execution-writes';
@@ -11,6 +12,9 @@ const OUTPUT_BYTES_MAX = 512 * 1024;
 const OUTPUTS_BYTES_MAX = 8 * 1024 * 1024;
 /** Up to here not even a hundred steps come near the limits, so nothing is added up. */
 const SMALL_OUTPUT_BYTES = 64 * 1024;
+/** A workflow is started while its record is written; the relay writes one that a killed process did not. */
+const RECORD_AWAITED_MS = 60_000;
+const RECORD_RETRY = '100ms';
 const STORE_PATIENCE_MS = 20_000;
 const STORE_RETRY_MS = 250;
 
@@ -21,10 +25,16 @@ export function stepOf(record: ExecutionRecord, slot: number) {
   return found;
 }
 
+function noRecord(id: string): ApplicationFailure {
+  const message = `Execution ${id} has no record.`;
+  if (Date.now() - activityInfo().scheduledTimestampMs > RECORD_AWAITED_MS) return permanent('OrphanWorkflow', message);
+  return ApplicationFailure.create({ message, type: 'RecordAwaited', nextRetryDelay: RECORD_RETRY });
+}
+
 /** Reads the execution an activity works on. */
 export async function readRunning(deps: Deps, input: { execution_id: string; seq: number }): Promise<ExecutionRecord> {
   const record = await deps.cache.read(input.execution_id, input.seq);
-  if (!record) throw permanent('OrphanWorkflow', `Execution ${input.execution_id} has no record.`);
+  if (!record) throw noRecord(input.execution_id);
   return record;
 }
 

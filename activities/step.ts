@@ -89,13 +89,13 @@ async function writeStep(deps: Deps, input: StepInput, { record, effect, started
 export async function runStep<Type extends StepType>(
   deps: Deps,
   input: StepInput,
-  options: { type: Type; attemptsMax: number; settled?: (record: ExecutionRecord) => Promise<void> },
+  options: { type: Type; attemptsMax: number; settled?: (record: ExecutionRecord) => void },
   effect: (run: StepRun<Type>) => Promise<Effect>,
 ): Promise<StepResult> {
   const record = await readForStep(deps, input, isAttemptFirst());
   const slot = record.steps[input.slot];
   if (slot?.status === 'completed') {
-    await options.settled?.(record);
+    options.settled?.(record);
     return resultOf(record, input);
   }
   if (hasEnded(record.status)) return resultOf(record, input);
@@ -122,7 +122,7 @@ export async function runStep<Type extends StepType>(
   refuseTooLarge(had.output, record, step.id);
   const written = await patiently(() => writeStep(deps, input, done));
   unrecorded.delete(key);
-  await options.settled?.(written);
+  options.settled?.(written);
   return resultOf(written, input);
 }
 

@@ -31,6 +31,9 @@ export const SWEEP_AFTER = {
   quiet: 2 * MINUTE,
   decision: 30_000,
   ended: 10 * MINUTE,
+  /** The record of a call that was answered says what it cost. */
+  booking: MINUTE,
+  /** A call that may still be answered keeps what it holds. */
   reservation: 60 * MINUTE,
   agent: MINUTE,
 };
@@ -92,11 +95,15 @@ async function repairDecisions(deps: Deps, before: Date, count: (kind: string) =
   }
 }
 
-async function repairCredits(deps: Deps, before: Date, count: (kind: string) => void): Promise<void> {
+async function repairCredits(
+  deps: Deps,
+  before: { held: Date; settled: Date },
+  count: (kind: string) => void,
+): Promise<void> {
   const now = deps.clock.now();
   const { live, dead } = await staleReservations(deps.store, [monthOf(now), ...monthsBefore(now, 1)], before);
   for (const { account, id } of dead) await dropTombstone(deps.store, account, id);
-  for (const { account, id } of live) {
+  for (const { account, id, held } of live) {
     const [executionId] = id.split(':');
     const record = await executions.in(deps.store).findById(executionId).lean<ExecutionRecord>().exec();
     const booking =
@@ -110,7 +117,7 @@ async function repairCredits(deps: Deps, before: Date, count: (kind: string) => 
       count('credits_booked');
       continue;
     }
-    if (record && !hasEnded(record.status)) continue;
+    if (held.at >= before.settled || (record && !hasEnded(record.status))) continue;
     const [orgId, month] = account.split(':');
     await release(deps.store, { orgId: orgId ?? '', month: month ?? '', id }, now);
     count('credits_released');
@@ -159,7 +166,7 @@ export async function sweepOnce(deps: Deps): Promise<Counts> {
     count(await repairEnded(deps, row));
   }
   await repairDecisions(deps, ago(SWEEP_AFTER.decision), count);
-  await repairCredits(deps, ago(SWEEP_AFTER.reservation), count);
+  await repairCredits(deps, { held: ago(SWEEP_AFTER.booking), settled: ago(SWEEP_AFTER.reservation) }, count);
   await repairAgents(deps, ago(SWEEP_AFTER.agent), count);
   await purge(deps);
   // No repair either: a minute is soon enough for these mails.

@@ -1,6 +1,7 @@
 /** The worker process: context → worker → run → drain. */
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
+import { createBackground } from '../activities/background';
 import { createExecutionCache } from '../activities/execution-cache';
 import { createRunTallies } from '../activities/run-tallies';
 import type { Deps } from '../activities/deps';
@@ -45,6 +46,7 @@ async function main(): Promise<void> {
     providers,
     cache: createExecutionCache(context.store),
     tallies: createRunTallies(context),
+    background: createBackground(context),
   };
   const bundle =
     context.config.temporal.workflowBundle || (await cachedBundle(join(process.cwd(), '.signalbox', 'bundles')));
@@ -53,7 +55,7 @@ async function main(): Promise<void> {
   onStopSignal(async () => {
     if (worker.getState() === 'RUNNING') worker.shutdown();
     await finished;
-    await deps.tallies.close();
+    await Promise.all([deps.tallies.close(), deps.background.idle()]);
     health.close();
     await providers.close();
     await context.dispatch.idle();

@@ -1,4 +1,5 @@
 /** Times the creation of a worker with a prebuilt bundle. Runs in a process of its own, which is then ended. */
+import { createBackground } from '../../activities/background';
 import { createExecutionCache } from '../../activities/execution-cache';
 import { createRunTallies } from '../../activities/run-tallies';
 import { createContext } from '../../src/process';
@@ -10,8 +11,13 @@ async function main(): Promise<void> {
   const context = createContext();
   installRuntime(context.log);
   const providers = createProviders(context.config);
-  const cache = createExecutionCache(context.store);
-  const deps = { ...context, providers, cache, tallies: createRunTallies(context) };
+  const deps = {
+    ...context,
+    providers,
+    cache: createExecutionCache(context.store),
+    tallies: createRunTallies(context),
+    background: createBackground(context),
+  };
   const startedAt = performance.now();
   await createWorker(deps, context.config.temporal.workflowBundle);
   process.stdout.write(`${WORKER_CREATED}${performance.now() - startedAt}\n`);

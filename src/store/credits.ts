@@ -131,11 +131,11 @@ export interface OpenReservation {
   held: Open;
 }
 
-/** Reservations older than `before` in the given months, and the tombstones that may be dropped. */
+/** Reservations made before `held` in the given months, and tombstones of before `settled`. */
 export async function staleReservations(
   store: Store,
   months: string[],
-  before: Date,
+  before: { held: Date; settled: Date },
 ): Promise<{ live: OpenReservation[]; dead: { account: string; id: string }[] }> {
   const live: OpenReservation[] = [];
   const dead: { account: string; id: string }[] = [];
@@ -148,8 +148,8 @@ export async function staleReservations(
     const account = row;
     for (const [id, entry] of Object.entries(account.open)) {
       if ('done' in entry) {
-        if (entry.done < before) dead.push({ account: account._id, id });
-      } else if (entry.at < before) live.push({ account: account._id, id, held: entry });
+        if (entry.done < before.settled) dead.push({ account: account._id, id });
+      } else if (entry.at < before.held) live.push({ account: account._id, id, held: entry });
     }
   }
   return { live, dead };

@@ -23,13 +23,25 @@ afterAll(async () => {
   await model.stop();
 });
 
+/** Two passes of the sweep, and the minute before which it leaves a booking to the worker. */
+const BOOKED_WITHIN_MS = 180_000;
+
+jest.setTimeout(BOOKED_WITHIN_MS + 120_000);
+
 const DEFINITION = definitionWith([REASON, GATE, mailTo('oncall@example.com')]);
 
 async function finishes(org: Awaited<ReturnType<Harness['newOrg']>>, id: string): Promise<void> {
   const done = await waitForExecution(org, id, ['completed', 'failed', 'cancelled'], 60_000);
   expect(done['status']).toBe('completed');
   expect(await mailbox(stack.inboxUrl, id)).toHaveLength(1);
-  const sums = await creditSums(harness.store, org.id);
+  // A call is booked behind its record; what the killed worker had still to book is the sweep's.
+  const sums = await waitFor(
+    async () => {
+      const seen = await creditSums(harness.store, org.id);
+      return seen.held === 0 && seen;
+    },
+    { timeoutMs: BOOKED_WITHIN_MS, what: 'the call is booked' },
+  );
   expect(sums).toMatchObject({ total: 1, byAgent: 1, byModel: 1, bySteps: 1, byExecutions: 1, held: 0 });
 }
 

@@ -123,6 +123,18 @@ test('credits held for a step of an execution that is over are given back', asyn
   expect((await credits.in(harness.store).findById(`${org.id}:${month}`).lean())?.total_used).toBe(0);
 });
 
+test('credits that a call may still use are left to it for an hour', async () => {
+  const org = await harness.newOrg();
+  const now = new Date();
+  const month = monthOf(now);
+  await ensureMonth(harness.store, { orgId: org.id, month, allocation: 100 }, now);
+  const id = `${newId('exe')}:0`;
+  const reservation = { orgId: org.id, month, id, agentId: 'agt_slow', tier: 'quick' as const, credits: 7 };
+  expect(await reserve(harness.store, reservation, ago(30 * MINUTE))).toBe('reserved');
+  await sweep();
+  expect((await readMonth(harness.store, org.id, month))?.available).toBe(93);
+});
+
 test('credits of an AI call whose worker died between the record and the account are booked as the record says', async () => {
   const org = await harness.newOrg();
   const id = await waitingExecution(org);
@@ -130,7 +142,7 @@ test('credits of an AI call whose worker died between the record and the account
   const month = monthOf(now);
   await ensureMonth(harness.store, { orgId: org.id, month, allocation: 100 }, now);
   const reservation = { orgId: org.id, month, id: `${id}:1`, agentId: 'agt_x', tier: 'quick' as const, credits: 7 };
-  expect(await reserve(harness.store, reservation, ago(2 * 60 * MINUTE))).toBe('reserved');
+  expect(await reserve(harness.store, reservation, ago(2 * MINUTE))).toBe('reserved');
   // As the activity leaves it when it dies after its record, and the execution is cancelled before its next attempt.
   await executions.in(harness.store).updateOne(
     { _id: id },

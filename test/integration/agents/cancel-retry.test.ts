@@ -191,7 +191,7 @@ describe('retry', () => {
     expect(done['credits_used']).toBe(1);
     expect(await read(org, id)).toEqual({ ...failed, retried_by: done['id'] });
     // Credits are consumed again.
-    expect((await get(org, '/credits')).body['total_used']).toBe(2);
+    await waitFor(async () => Number((await get(org, '/credits')).body['total_used']) === 2);
     expect((await get(org, `/executions?agent_id=${agent}`)).body['total']).toBe(2);
     expect((await get(org, `/executions?event_id=${text(failed['trigger_event']?.['id'])}`)).body['total']).toBe(2);
     isHealthy = false;
