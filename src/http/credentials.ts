@@ -7,7 +7,7 @@ import { readCookie } from './session-cookie';
 
 /** What the guard needs of a request; `ip` is Express's, which honours its trust in proxies. */
 export type Caller = Pick<IncomingMessage, 'headers' | 'method' | 'url'> & {
-  headersDistinct?: IncomingMessage['headersDistinct'];
+  rawHeaders?: IncomingMessage['rawHeaders'];
   originalUrl?: string;
   ip?: string | undefined;
   socket: { remoteAddress?: string | undefined };
@@ -42,13 +42,20 @@ export function refuseKeyInQuery(request: Caller): void {
   }
 }
 
-/** Every value of a header. Node keeps only the first of repeated Authorization headers, which would hide the other. */
-function valuesOf(request: Caller, name: string): string[] {
-  const distinct = request.headersDistinct?.[name];
-  if (distinct) return distinct;
+const isNamed = (header: string, name: string): boolean =>
+  header.length === name.length && header.toLowerCase() === name;
+
+/** A header that names who is asking. Node keeps the first of repeated ones, a proxy before us may have taken the last. */
+function credentialHeader(request: Caller, name: string): string | null {
   const value = request.headers[name];
-  if (value === undefined) return [];
-  return Array.isArray(value) ? value : [value];
+  if (value === undefined) return null;
+  const sent = (request.rawHeaders ?? []).filter((text, at) => at % 2 === 0 && isNamed(text, name));
+  if (sent.length > 1 || typeof value !== 'string')
+    throw problem('invalid_parameter', {
+      message: `${name}: this header was sent more than once; send it once.`,
+      facts: { parameter: name },
+    });
+  return value.trim();
 }
 
 const BEARER = /^Bearer +([^\s,]+) *$/i;
@@ -67,14 +74,14 @@ const SIGNED_TOKEN = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 /** The mail service takes only X-Mail-Key; all others take both key headers, and the session cookie when there is neither. */
 export function readCredential(request: Caller, service: ServiceName, cookieName: string): Credential {
   if (service === 'mail') {
-    const sent = valuesOf(request, 'x-mail-key').map((value) => value.trim());
-    return sent.length === 0 ? { kind: 'none' } : keyCredential(sent, 'mail');
+    const sent = credentialHeader(request, 'x-mail-key');
+    return sent === null ? { kind: 'none' } : keyCredential([sent], 'mail');
   }
-  const bearers = valuesOf(request, 'authorization').map(bearerOf);
-  const sent = [...bearers, ...valuesOf(request, 'x-integration-key').map((value) => value.trim())];
-  const [bearer = ''] = bearers;
+  const authorization = credentialHeader(request, 'authorization');
+  const bearer = authorization === null ? null : bearerOf(authorization);
+  const sent = [bearer, credentialHeader(request, 'x-integration-key')].filter((value) => value !== null);
   // Only where nothing else was sent: two credentials are refused below.
-  if (sent.length === 1 && SIGNED_TOKEN.test(bearer)) return { kind: 'portal', token: bearer };
+  if (sent.length === 1 && bearer !== null && SIGNED_TOKEN.test(bearer)) return { kind: 'portal', token: bearer };
   if (sent.length > 0) return keyCredential(sent, 'platform');
   const token = readCookie(request, cookieName);
   return token === null ? { kind: 'none' } : { kind: 'session', token };

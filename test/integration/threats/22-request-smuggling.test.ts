@@ -51,14 +51,19 @@ describe('two credentials', () => {
   const get = (...headers: string[]): Promise<string> =>
     exchange(lines('GET /psa/api/tickets HTTP/1.1', 'Host: a', 'Connection: close', ...headers));
 
-  test('the same Authorization twice is one', async () => {
-    const header = `Authorization: Bearer ${org.key}`;
-    expect(statusesIn(await get(header, header))).toEqual(['200']);
+  test('a header sent twice is refused, whatever the second says: 400', async () => {
+    const other = await harness.newOrg();
+    for (const name of ['Authorization: Bearer ', 'X-Integration-Key: ']) {
+      for (const key of [org.key, other.key]) {
+        const text = await get(`${name}${org.key}`, `${name}${key}`);
+        expect([statusesIn(text), text]).toEqual([['400'], expect.stringContaining('sent more than once')]);
+      }
+    }
   });
 
-  test('two that differ are refused: 401 AMBIGUOUS_CREDENTIALS', async () => {
+  test('two headers that differ are refused: 401 AMBIGUOUS_CREDENTIALS', async () => {
     const other = await harness.newOrg();
-    const text = await get(`Authorization: Bearer ${org.key}`, `Authorization: Bearer ${other.key}`);
+    const text = await get(`Authorization: Bearer ${org.key}`, `X-Integration-Key: ${other.key}`);
     expect([statusesIn(text), text]).toEqual([['401'], expect.stringContaining('AMBIGUOUS_CREDENTIALS')]);
   });
 });
