@@ -19,6 +19,15 @@ const describe = (value: unknown): unknown =>
     ? { name: value.name, message: value.message, stack: value.stack, cause: describe(value.cause) }
     : value;
 
+/** Errors where log lines have them: a replacer would be called for every value of every line. */
+function shown(fields: Fields): Fields {
+  for (const value of Object.values(fields)) {
+    if (value instanceof Error)
+      return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, describe(field)]));
+  }
+  return fields;
+}
+
 /** Builds the process's log. `level` names the least severe line that is written. */
 export function createLog(level: string, write: (line: string) => void = (line) => process.stdout.write(line)): Log {
   const least = LEVELS[level as Level] ?? LEVELS.info;
@@ -26,10 +35,7 @@ export function createLog(level: string, write: (line: string) => void = (line) 
     (name: Level) =>
     (msg: string, fields: Fields = {}): void => {
       if (LEVELS[name] < least) return;
-      const line = JSON.stringify(
-        { level: name, time: new Date().toISOString(), msg, ...fields },
-        (_key, value: unknown) => describe(value),
-      );
+      const line = JSON.stringify({ level: name, time: new Date().toISOString(), msg, ...shown(fields) });
       write(`${line.replace(SECRETS, '$1[redacted]')}\n`);
     };
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };

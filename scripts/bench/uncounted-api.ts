@@ -39,6 +39,7 @@ function createLocalMeter(context: ProcessContext): Meter {
       readings.set(charge.orgId, reading);
       return { reading, isRemembered: false };
     },
+    isRefusing: () => false,
     read: readingOf,
     giveBack: () => undefined,
     flush: () => Promise.resolve(),

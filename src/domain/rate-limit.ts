@@ -50,9 +50,18 @@ export interface PolicyState {
 export const windowLimit = (tenant: { tier: Tier; rateLimitPerMinute: number | null }, flat: number): number =>
   tenant.rateLimitPerMinute ?? (flat > 0 ? flat : TIER_RATES[tenant.tier].burst);
 
+const PHASES_MAX = 10_000;
+const phases = new Map<string, number>();
+
 /** Where in the minute a tenant's window begins, so that not all tenants start again at once. */
-export const phaseOf = (tenantId: string): number =>
-  createHash('sha256').update(tenantId).digest().readUInt32BE(0) % WINDOW_MS;
+export function phaseOf(tenantId: string): number {
+  const known = phases.get(tenantId);
+  if (known !== undefined) return known;
+  if (phases.size >= PHASES_MAX) phases.clear();
+  const phase = createHash('sha256').update(tenantId).digest().readUInt32BE(0) % WINDOW_MS;
+  phases.set(tenantId, phase);
+  return phase;
+}
 
 /** Milliseconds between two requests of a key in the long run. */
 export const emissionInterval = (tier: Tier): number => WINDOW_MS / TIER_RATES[tier].sustained;

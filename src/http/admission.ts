@@ -12,7 +12,7 @@ import { createMeter, policyStates, withoutCharge, type Meter } from './auth-met
 import { createUsageCounter, type UsageCounter } from './auth-usage';
 import * as authentication from './authenticate';
 import { readCredential, refuseKeyInQuery, type Caller } from './credentials';
-import type { Admission, Guard } from './guard';
+import type { Admission, Foresight, Guard } from './guard';
 import { requireCsrfToken, requireOwnOrigin } from './session-cookie';
 
 /** An admission that also knows what to answer when the limits are spent. */
@@ -28,7 +28,7 @@ export interface CountedAdmission extends Admission {
 
 /** The guard with what the process around it needs. */
 export interface CredentialGuard extends Guard {
-  enter(request: Caller, operation: Operation): Promise<CountedAdmission>;
+  enter(request: Caller, operation: Operation, foresee?: Foresight): Promise<CountedAdmission>;
   /** Rate headers of a request that reaches no operation: unknown paths, other methods. */
   headersFor(request: Caller): Record<string, string>;
 }
@@ -49,12 +49,14 @@ interface Visit {
   operation: Operation;
   network: string;
   startedAtMs: number;
+  foresee: Foresight | undefined;
 }
 
 interface Settled {
   held: authentication.Held;
   charge: Charge;
   reading: Reading;
+  isForeseen: boolean;
 }
 
 const nowOf = (desk: Desk): Date => desk.context.clock.now();
@@ -80,7 +82,7 @@ function enterPublic(desk: Desk, visit: Visit): CountedAdmission {
   if (!isAdmitted) throw rateProblem([refusing(state)]);
   const principal: AnonymousPrincipal = { kind: 'anonymous', orgId: '', tier: 'standard', id: `ip:${visit.network}` };
   const headers = rateHeaders([state]);
-  return { principal, epoch: null, headers, refund: () => headers };
+  return { principal, epoch: null, headers, isForeseen: false, refund: () => headers };
 }
 
 /** The credential of the request as a subject the store can be asked about, or a refusal. */
@@ -136,6 +138,18 @@ const isSameCharge = (a: Charge, b: Charge): boolean => a.limit === b.limit && a
 const isMetered = (operation: Operation, loaded: authentication.Loaded): boolean =>
   !operation.unmetered && !(operation.access.kind === 'session' && loaded.kind === 'session');
 
+const scopeRefusal = (principal: Principal, operation: Operation): Problem | null =>
+  principal.kind === 'portal' ? portalRefusal(principal, operation) : authorise(principal, operation.access);
+
+/** Lets a read begin beside its charge, unless it is sure to be refused. Answers whether it was told. */
+function foretell(desk: Desk, visit: Visit, { loaded, epoch }: authentication.Held, charge: Charge): boolean {
+  if (!visit.foresee || desk.meter.isRefusing(charge)) return false;
+  const principal = authentication.principalOf(loaded);
+  if (scopeRefusal(principal, visit.operation)) return false;
+  visit.foresee({ principal, epoch });
+  return true;
+}
+
 /**
  * Charges the request, or only reads the guard, and makes sure that what we hold about the caller is of the epoch the
  * guard was in: a change that has been answered is never overlooked.
@@ -148,10 +162,11 @@ async function settle(
 ): Promise<Settled> {
   const charge = chargeOf(desk, visit, held.loaded);
   const isCharged = isMetered(visit.operation, held.loaded);
+  const isForeseen = isCharged && foretell(desk, visit, held, charge);
   const { reading, isRemembered } = isCharged
     ? await desk.meter.take(charge)
     : { reading: await desk.meter.read(charge), isRemembered: false };
-  if (isRemembered || reading.epoch === held.epoch) return { held, charge, reading };
+  if (isRemembered || reading.epoch === held.epoch) return { held, charge, reading, isForeseen };
 
   const giveBack = () => isCharged && desk.meter.giveBack(charge, reading);
   const fresh = await desk.auth.refresh(subject, reading.epoch);
@@ -163,10 +178,10 @@ async function settle(
     throw error;
   }
   const corrected = chargeOf(desk, visit, current.loaded);
-  if (isSameCharge(charge, corrected)) return { held: current, charge, reading };
+  if (isSameCharge(charge, corrected)) return { held: current, charge, reading, isForeseen: false };
   giveBack();
   const again = isCharged ? (await desk.meter.take(corrected, { anew: true })).reading : reading;
-  return { held: current, charge: corrected, reading: again };
+  return { held: current, charge: corrected, reading: again, isForeseen: false };
 }
 
 /** A cookie proves who the browser belongs to, not that the console sent the request. */
@@ -200,7 +215,7 @@ async function admit(
   desk: Desk,
   visit: Visit,
   subject: authentication.Subject,
-  { held, charge, reading }: Settled,
+  { held, charge, reading, isForeseen }: Settled,
 ): Promise<CountedAdmission> {
   const principal = authentication.principalOf(held.loaded);
   const states = policyStates(charge, reading);
@@ -211,10 +226,7 @@ async function admit(
   };
   const exhausted = reading.outcome === 'charged' ? null : rateProblem(states);
   if (exhausted && reading.outcome === 'refused') refuse(exhausted);
-  const refusal =
-    principal.kind === 'portal'
-      ? portalRefusal(principal, visit.operation)
-      : authorise(principal, visit.operation.access);
+  const refusal = scopeRefusal(principal, visit.operation);
   if (refusal) refuse(exhausted ?? withHeaders(refusal, rateHeaders(states)));
 
   const isCharged = isMetered(visit.operation, held.loaded) && reading.outcome === 'charged';
@@ -222,6 +234,7 @@ async function admit(
   return {
     principal,
     epoch: reading.epoch,
+    isForeseen,
     headers: { ...rateHeaders(states), ...(await renewedCookie(desk, subject, held.loaded)) },
     ...(exhausted ? { exhausted } : {}),
     refund() {
@@ -233,8 +246,9 @@ async function admit(
   };
 }
 
-async function enter(desk: Desk, request: Caller, operation: Operation): Promise<CountedAdmission> {
-  const visit: Visit = { request, operation, network: networkOf(request), startedAtMs: performance.now() };
+async function enter(desk: Desk, asked: Pick<Visit, 'request' | 'operation' | 'foresee'>): Promise<CountedAdmission> {
+  const { request, operation } = asked;
+  const visit: Visit = { ...asked, network: networkOf(request), startedAtMs: performance.now() };
   try {
     refuseKeyInQuery(request);
   } catch (error) {
@@ -258,7 +272,7 @@ export function createGuard(context: Context, meter: Meter = createMeter(context
     tokens: sessionTokens(context.config),
   };
   return {
-    enter: (request, operation) => enter(desk, request, operation),
+    enter: (request, operation, foresee) => enter(desk, { request, operation, foresee }),
     record: (principal: Principal, answered) => desk.usage.record(principal, answered),
     headersFor: (request) => rateHeaders([desk.addresses.read(networkOf(request), 'ip', nowOf(desk).getTime())]),
     async close() {

@@ -11,9 +11,8 @@ import { consoleHandlers } from '../services/console';
 import { productBound } from '../services/product';
 import { portalHandlers } from '../services/product/portal-sessions';
 import type { Guard } from './guard';
-import { specHashes } from './published';
 import { docsRouter } from './docs';
-import { bind, opening, serviceRouter, type Bound } from './mount';
+import { addressHeaders, bind, opening, serviceRouter, type Bound } from './mount';
 import { refuse } from './refuse';
 
 interface Health {
@@ -41,9 +40,10 @@ const readiness =
 
 /** What the router itself refuses, such as a path that is not valid percent-encoding. */
 const routerError =
-  (context: Context): ErrorRequestHandler =>
-  (error, _request, response, next) => {
+  (context: Context, guard: Guard): ErrorRequestHandler =>
+  (error, request, response, next) => {
     if (response.headersSent) return next(error);
+    response.set(guard.headersFor(request));
     return refuse(error, 'psa', { response, requestId: String(response.getHeader('X-Request-Id')) }, context);
   };
 
@@ -52,14 +52,13 @@ export function createApp(context: Context, guard: Guard, health: Health): Expre
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', 'simple').set('case sensitive routing', true);
   app.set('trust proxy', context.config.trustProxy);
-  app.use(opening(guard));
-  app.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
-  app.get('/readyz', readiness(health));
-  // Before the mounts: each of them answers every path below it that it does not know.
-  app.use(specHashes());
-  app.use(docsRouter(context));
+  app.use(opening());
   const bounds = boundOperations();
   for (const service of SERVICES) app.use(`/${service}`, serviceRouter(service, bounds, { guard, context }));
+  app.use(addressHeaders(guard));
+  app.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
+  app.get('/readyz', readiness(health));
+  app.use(docsRouter(context));
   app.use((_request, response) => {
     refuse(
       problem('not_found', { message: 'No such path; see /docs for the list.' }),
@@ -68,6 +67,6 @@ export function createApp(context: Context, guard: Guard, health: Health): Expre
       context,
     );
   });
-  app.use(routerError(context));
+  app.use(routerError(context, guard));
   return app;
 }

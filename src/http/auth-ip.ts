@@ -14,9 +14,21 @@ export type AddressPolicy = keyof typeof LIMITS;
 const ADDRESSES_MAX = 20_000;
 const IPV6_BITS = 64;
 
+const NETWORKS_MAX = 10_000;
+const networks = new Map<string, string>();
+
 /** The network a limit is kept for: an IPv4 address, or the /64 that one IPv6 subscriber has. */
 export function networkOf(request: Caller): string {
   const text = request.ip ?? request.socket.remoteAddress ?? '';
+  const known = networks.get(text);
+  if (known !== undefined) return known;
+  if (networks.size >= NETWORKS_MAX) networks.clear();
+  const network = networkIn(text);
+  networks.set(text, network);
+  return network;
+}
+
+function networkIn(text: string): string {
   if (!ipaddr.isValid(text)) return 'unknown';
   const address = ipaddr.process(text);
   if (!(address instanceof ipaddr.IPv6)) return address.toString();

@@ -28,6 +28,8 @@ const REFUND_DELAY_MS = 25;
 export interface Meter {
   /** Charges a request, or answers a refusal that is certain without asking; `anew` asks in any case. */
   take(charge: Charge, options?: { anew: boolean }): Promise<{ reading: Reading; isRemembered: boolean }>;
+  /** True while a refusal is certain without asking. */
+  isRefusing(charge: Charge): boolean;
   /** The guard without a charge. */
   read(charge: Charge): Promise<Reading>;
   /** Gives a charge back. */
@@ -134,10 +136,14 @@ export function createMeter(context: Context): Meter {
     await refundGuard(store, orgId, back).catch((error: unknown) => log.warn('refund lost', { org: orgId, error }));
   }
 
+  // A poll with If-None-Match has a window of its own, which only the store knows.
+  const refusalOf = (charge: Charge): Reading | null =>
+    charge.conditional ? null : refusals.find(charge, processNow());
+
   return {
+    isRefusing: (charge) => refusalOf(charge) !== null,
     async take(charge, options) {
-      // A poll with If-None-Match has a window of its own, which only the store knows.
-      const remembered = charge.conditional || options?.anew ? null : refusals.find(charge, processNow());
+      const remembered = options?.anew ? null : refusalOf(charge);
       if (remembered) return { reading: remembered, isRemembered: true };
       const reading = await takeFromGuard(store, charge, { back: collect(charge.orgId), nowMs: guardNow() });
       if (reading.outcome === 'refused') refusals.remember(charge, reading, processNow());

@@ -3,15 +3,14 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { Router, type RequestHandler, type Response } from 'express';
+import { Router, type Response } from 'express';
 import type { Context } from '../context';
 import type { Operation, ServiceName } from '../contracts/operation';
 import { problem, PROBLEMS, type ProblemCode } from '../contracts/problem';
-import { matchesTag, weakTag } from '../domain/etag';
 import { allOperations, documentedServices, titleOf } from './api-documents';
 import { escapeHtml, renderMarkdown } from './markdown';
 import { refuse } from './refuse';
-import { publishedDocument } from './published';
+import { documentHandler } from './published';
 
 const STYLE = `
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 64rem; margin: 2rem auto; padding: 0 1rem; color: #1c2430; background: #fff; }
@@ -89,22 +88,10 @@ async function errorPage(code: ProblemCode): Promise<string> {
   return page(code, `${content}${facts}`);
 }
 
-/** A document that is built on the first request, serialised once and answered 304 while the client has it. */
-const documentHandler =
-  (of: ServiceName | 'all'): RequestHandler =>
-  (request, response) => {
-    const { text, hash } = publishedDocument(of);
-    const tag = weakTag(hash);
-    response.set({ ETag: tag, 'X-Spec-Hash': hash, 'Cache-Control': 'no-cache' });
-    if (matchesTag(request.headers['if-none-match'], tag)) response.status(304).end();
-    else response.type('application/json').send(text);
-  };
-
-/** Routes of the documentation. Mount it before the services, whose own routers answer 404 to every other path. */
+/** Routes of the documentation; each service serves its own OpenAPI document itself. */
 export function docsRouter(context: Context): Router {
   const router = Router({ caseSensitive: true });
   router.get('/openapi.json', documentHandler('all'));
-  for (const service of documentedServices) router.get(`/${service}/api/openapi.json`, documentHandler(service));
   let index: string | null = null;
   router.get('/', (_request, response) => response.redirect('/docs'));
   router.get('/docs', (_request, response) => sendHtml(response, (index ??= indexPage())));

@@ -1,29 +1,29 @@
 /** operation + handler → route: admit, validate, run, answer. The one place where HTTP and handlers meet. */
-import express, { Router, type Request, type RequestHandler, type Response } from 'express';
+import express, { type Request, type RequestHandler, type Response } from 'express';
 import type { Context } from '../context';
 import type { Call, Handler, Handlers, Operation, Reply, ServiceName } from '../contracts/operation';
-import { problem, type Finding } from '../contracts/problem';
-import { API_VERSIONS, LATEST_VERSION, type Sent, type VersionTable } from '../contracts/version';
+import { problem, type Problem } from '../contracts/problem';
+import { API_VERSIONS, LATEST_VERSION, type VersionTable } from '../contracts/version';
 import { deprecationFault, deprecationHeaders } from '../domain/deprecation';
 import { newId } from '../domain/ids';
 import { matchesTag, weakTag } from '../domain/etag';
 import { fillCompany } from './auth-access';
+import { documentedServices } from './api-documents';
 import { answerFor, toProblem } from './problems';
+import { documentHandler, publishedDocument } from './published';
 import { refuse, sendRefusal } from './refuse';
-import type { Admission, Guard } from './guard';
+import type { Admission, Foresight, Guard } from './guard';
 import { enterOnce, type Replay, type Run } from './idempotency';
-import { bodyValidator, depthFindings, textValidator, type Validator } from './validate';
+import { readInput, type InputChecks } from './input';
+import { createRouteTable } from './routes';
+import { bodyValidator, textValidator } from './validate';
 import { tagIn, versionOf, waysOf, withPlainTags, type Way } from './versions';
 
 const VARY = 'Authorization, X-Integration-Key, Cookie, Platform-Version';
 const BODY_BYTES_MAX = 256 * 1024;
 
-interface Route {
-  operation: Operation;
+interface Route extends InputChecks {
   handler: Handler<Operation, Context>;
-  params: Validator | null;
-  query: Validator | null;
-  body: Validator | null;
   /** By version; only where the operation has changed since. */
   ways: ReadonlyMap<string, Way>;
   /** Headers that announce the end of a deprecated operation. */
@@ -51,75 +51,6 @@ export const bind = <Table extends Record<string, Operation>>(
   operations: Object.values(table),
   handlers: handlers as unknown as Record<string, Handler<Operation, Context>>,
 });
-
-const singleValued = (query: Record<string, unknown>): Finding[] =>
-  Object.entries(query)
-    .filter(([, value]) => Array.isArray(value))
-    .map(([name]) => ({ path: name, code: 'repeated', message: `${name} may be given once` }));
-
-function check(findings: Finding[], operation: Operation, where: 'query' | 'body'): void {
-  if (findings.length === 0) return;
-  const first = findings[0];
-  const code = where === 'body' ? (operation.invalidBody ?? 'validation_error') : 'validation_error';
-  const text =
-    findings.length === 1 && first
-      ? `${first.path || 'body'}: ${first.message}`
-      : `${findings.length} problems in the ${where}`;
-  const hint = findings.length === 1 && first?.suggestion ? `; did you mean ${first.suggestion}?` : '';
-  throw problem(code, { message: `${text}${hint}`, findings });
-}
-
-const noParameters = (query: Record<string, unknown>): Finding[] =>
-  Object.keys(query).map((name) => ({
-    path: name,
-    code: 'unknown_field',
-    message: 'this endpoint takes no query parameters',
-  }));
-
-/** The body as sent. Depth first: a recursive schema must not follow nesting that nobody needs. */
-function readBody(route: Route, sent: unknown): unknown {
-  if (!route.body) return sent;
-  // A request without a body means the empty object wherever that is a valid one.
-  const mayBeEmpty = sent === undefined && route.body({}).length === 0;
-  const body: unknown = mayBeEmpty ? {} : sent;
-  if (body === undefined) {
-    throw problem(route.operation.invalidBody ?? 'validation_error', {
-      message: 'A JSON body is required; send it as application/json.',
-    });
-  }
-  check(depthFindings(body), route.operation, 'body');
-  check(route.body(body), route.operation, 'body');
-  return body;
-}
-
-/** Express parses `?a=1` into text; a copy is validated and coerced in place. */
-function readInput(route: Route, request: Request, way: Way | undefined) {
-  const params: Record<string, unknown> = { ...request.params };
-  // A path id that no record can have is simply an id that does not exist.
-  if (route.params && route.params(params).length > 0) throw problem(notFoundCode(route.operation));
-  check(singleValued(request.query), route.operation, 'query');
-  const sent = { query: { ...request.query } as Record<string, unknown>, body: request.body as unknown };
-  const { query, body } = way ? raised(route, sent, way) : sent;
-  check(named(route.query ? route.query(query) : noParameters(query)), route.operation, 'query');
-  return { query, params, body: readBody(route, body) };
-}
-
-/** A request of an older version, checked as that version has it and then made one of the latest. */
-function raised({ operation }: Route, sent: Sent, way: Way): Sent {
-  if (way.query) check(named(way.query(sent.query)), operation, 'query');
-  if (way.body) {
-    check(depthFindings(sent.body), operation, 'body');
-    check(way.body(sent.body ?? {}), operation, 'body');
-  }
-  return way.up(sent);
-}
-
-/** Query findings name the parameter, not a pointer. */
-const named = (findings: Finding[]): Finding[] =>
-  findings.map((finding) => ({ ...finding, path: finding.path.replace(/^\//, '') }));
-
-const notFoundCode = (operation: Operation) =>
-  operation.errors?.find((code) => code.endsWith('not_found')) ?? 'not_found';
 
 interface Exchange {
   request: Request;
@@ -153,19 +84,24 @@ async function handled(route: Route, call: Call<Operation, Context>, run: Run): 
   }
 }
 
-async function answer(route: Route, exchange: Exchange, { context, versions }: MountParts): Promise<void> {
-  const { request, response, admission } = exchange;
-  const { principal, epoch } = admission as Admission;
+/** What a request led to, and in which version it is to be told. */
+type Outcome = { way: Way | undefined } & ({ reply: Reply<Operation> } | { replay: Replay });
+
+/** Does what the request asks for, on behalf of a caller who may. */
+async function perform(
+  route: Route,
+  exchange: Pick<Exchange, 'request' | 'response' | 'requestId'>,
+  { principal, epoch }: Pick<Admission, 'principal' | 'epoch'>,
+  { context, versions }: MountParts,
+): Promise<Outcome> {
+  const { request, response } = exchange;
   const version = versionOf(request.headers['platform-version'], principal, versions);
   const way = route.ways.get(version);
   response.set('Platform-Version', version);
   fillCompany(route.operation, request.body, principal);
   const input = readInput(route, request, way);
   const entry = await enterOnce(context, { operation: route.operation, request, principal, input });
-  if ('replay' in entry) {
-    sendReplay(response, entry.replay, way, context);
-    return;
-  }
+  if ('replay' in entry) return { way, replay: entry.replay };
   const { run } = entry;
   const call = {
     ...input,
@@ -175,7 +111,16 @@ async function answer(route: Route, exchange: Exchange, { context, versions }: M
     requestId: exchange.requestId,
     headers: withPlainTags(request.headers, way),
   };
-  const reply = await handled(route, { ...call, newId: run.newId, isRepeat: run.isRepeat }, run);
+  return { way, reply: await handled(route, { ...call, newId: run.newId, isRepeat: run.isRepeat }, run) };
+}
+
+function answer(outcome: Outcome, { request, response, admission }: Exchange, context: Context): void {
+  const { way } = outcome;
+  if ('replay' in outcome) {
+    sendReplay(response, outcome.replay, way, context);
+    return;
+  }
+  const { reply } = outcome;
   if (reply.headers) response.set(reply.headers);
   if (reply.etag !== undefined) {
     const tag = weakTag(tagIn(reply.etag, way));
@@ -204,6 +149,22 @@ const logLine = (exchange: Exchange, operationId: string, context: Context): voi
   });
 };
 
+/**
+ * Admits a request. A read begins while it is charged, so that it takes the time of the longer of the two; nobody sees
+ * what it finds unless the caller is admitted as who it was begun for.
+ */
+async function enter(route: Route, exchange: Exchange, parts: MountParts) {
+  const { request } = exchange;
+  let begun: Promise<Outcome> | null = null;
+  const foresee: Foresight = (caller) => {
+    begun = perform(route, exchange, caller, parts);
+    begun.catch(() => undefined);
+  };
+  const { operation } = route;
+  const admission = await parts.guard.enter(request, operation, operation.method === 'GET' ? foresee : undefined);
+  return { admission, begun: admission.isForeseen ? (begun as Promise<Outcome> | null) : null };
+}
+
 function serve(route: Route, parts: MountParts): RequestHandler {
   const { guard, context } = parts;
   const parse = express.json({
@@ -225,12 +186,13 @@ function serve(route: Route, parts: MountParts): RequestHandler {
     };
     if (route.notice) response.set(route.notice);
     try {
-      const admission = await guard.enter(request, route.operation);
+      const { admission, begun } = await enter(route, exchange, parts);
       exchange.admission = admission;
       response.set(admission.headers);
       if (route.body) await parseBody(request, response);
-      await answer(route, exchange, parts);
+      answer(await (begun ?? perform(route, exchange, admission, parts)), exchange, context);
     } catch (error) {
+      if (!exchange.admission) response.set(guard.headersFor(request));
       refuse(error, route.operation.service, exchange, context);
       // Our own outage costs the caller nothing; the headers have left with the reply already.
       if (response.statusCode === 503) void exchange.admission?.refund();
@@ -245,16 +207,21 @@ function serve(route: Route, parts: MountParts): RequestHandler {
 const requestIdOf = (response: Response): string => String(response.getHeader('X-Request-Id'));
 
 /** First middleware of all: an id and the headers that every reply carries, whatever becomes of the request. */
-export const opening =
+export const opening = (): RequestHandler => (_request, response, next) => {
+  response.set({
+    'X-Request-Id': newId('req'),
+    'X-Content-Type-Options': 'nosniff',
+    'Cache-Control': 'private, no-store',
+    'Platform-Version': LATEST_VERSION,
+  });
+  next();
+};
+
+/** The rate headers of replies that nobody was admitted for: those of the address. */
+export const addressHeaders =
   (guard: Guard): RequestHandler =>
   (request, response, next) => {
-    response.set({
-      'X-Request-Id': newId('req'),
-      'X-Content-Type-Options': 'nosniff',
-      'Cache-Control': 'private, no-store',
-      'Platform-Version': LATEST_VERSION,
-      ...guard.headersFor(request),
-    });
+    response.set(guard.headersFor(request));
     next();
   };
 
@@ -280,52 +247,44 @@ function routeOf(operation: Operation, handler: Handler<Operation, Context> | un
   };
 }
 
-const parametersIn = (path: string): number => path.split('/:').length;
-
 /** Builds the router of one service. Paths that exist answer 405 with `Allow` to other methods, all others 404. */
 export function serviceRouter(
   service: ServiceName,
   bounds: Bound[],
   given: { guard: Guard; context: Context; versions?: VersionTable },
-): Router {
+): RequestHandler {
   const parts: MountParts = { versions: API_VERSIONS, ...given };
-  const router = Router({ caseSensitive: true, strict: false });
-  const paths = new Map<string, Map<string, RequestHandler>>();
+  const refuseWith = (refusal: Problem, request: Request, response: Response): void => {
+    response.set(parts.guard.headersFor(request));
+    refuse(refusal, service, { response, requestId: requestIdOf(response) }, parts.context);
+  };
+  const table = createRouteTable({
+    unknownPath: (request, response) =>
+      refuseWith(problem('not_found', { message: 'No such path on this API.' }), request, response),
+    otherMethod: (allow) => (request, response) => {
+      response.set('Allow', allow);
+      if (request.method === 'OPTIONS') response.set(parts.guard.headersFor(request)).status(204).end();
+      else refuseWith(problem('method_not_allowed', { facts: { allowed: allow } }), request, response);
+    },
+  });
+  const isDocumented = documentedServices.includes(service);
+  if (isDocumented) table.add('GET', '/api/openapi.json', documented(service, parts.guard));
   for (const { operations, handlers } of bounds) {
-    for (const operation of operations.filter((candidate) => candidate.service === service)) {
-      const methods = paths.get(operation.path) ?? new Map<string, RequestHandler>();
-      const route = serve(routeOf(operation, handlers[operation.id], parts), parts);
-      paths.set(operation.path, methods.set(operation.method, route));
-    }
+    for (const operation of operations.filter((candidate) => candidate.service === service))
+      table.add(operation.method, operation.path, serve(routeOf(operation, handlers[operation.id], parts), parts));
   }
-  // Spelled-out paths first: `/tickets/batch` is no ticket by the id "batch", whatever the method.
-  const bySpelling = [...paths].toSorted(([one], [other]) => parametersIn(one) - parametersIn(other));
-  for (const [path, methods] of bySpelling) {
-    for (const [method, route] of methods) router[method.toLowerCase() as 'get'](path, route);
-    router.all(path, otherMethod(service, [...methods.keys()], parts.context));
-  }
-  router.use((_request: Request, response: Response) =>
-    refuse(
-      problem('not_found', { message: 'No such path on this API.' }),
-      service,
-      { response, requestId: requestIdOf(response) },
-      parts.context,
-    ),
-  );
-  return router;
+  if (!isDocumented) return table.handle;
+  return (request, response, next) => {
+    // Clients see when the service's document has changed.
+    response.set('X-Spec-Hash', publishedDocument(service).hash);
+    return table.handle(request, response, next);
+  };
 }
 
-function otherMethod(service: ServiceName, methods: string[], context: Context): RequestHandler {
-  const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].join(', ');
-  return (request, response) => {
-    response.set('Allow', allow);
-    if (request.method === 'OPTIONS') response.status(204).end();
-    else
-      refuse(
-        problem('method_not_allowed', { facts: { allowed: allow } }),
-        service,
-        { response, requestId: requestIdOf(response) },
-        context,
-      );
+function documented(service: ServiceName, guard: Guard): RequestHandler {
+  const answerWith = documentHandler(service);
+  return (request, response, next) => {
+    response.set(guard.headersFor(request));
+    return answerWith(request, response, next);
   };
 }

@@ -1,8 +1,8 @@
 /** The OpenAPI documents as they are served: made when first asked for, then kept with a hash that names their state. */
-import { Router } from 'express';
+import type { RequestHandler } from 'express';
 import type { ServiceName } from '../contracts/operation';
-import { stateTag } from '../domain/etag';
-import { documentedServices, serviceDocument, wholeDocument } from './api-documents';
+import { matchesTag, stateTag, weakTag } from '../domain/etag';
+import { serviceDocument, wholeDocument } from './api-documents';
 
 export interface PublishedDocument {
   text: string;
@@ -22,14 +22,13 @@ export function publishedDocument(of: ServiceName | 'all'): PublishedDocument {
   return published;
 }
 
-/** Puts `X-Spec-Hash` on every reply below a service, so that clients see when its document changed. */
-export function specHashes(): Router {
-  const router = Router({ caseSensitive: true });
-  for (const service of documentedServices) {
-    router.use(`/${service}`, (_request, response, next) => {
-      response.set('X-Spec-Hash', publishedDocument(service).hash);
-      next();
-    });
-  }
-  return router;
-}
+/** A document that is built on the first request, serialised once and answered 304 while the client has it. */
+export const documentHandler =
+  (of: ServiceName | 'all'): RequestHandler =>
+  (request, response) => {
+    const { text, hash } = publishedDocument(of);
+    const tag = weakTag(hash);
+    response.set({ ETag: tag, 'X-Spec-Hash': hash, 'Cache-Control': 'no-cache' });
+    if (matchesTag(request.headers['if-none-match'], tag)) response.status(304).end();
+    else response.type('application/json').send(text);
+  };

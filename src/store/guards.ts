@@ -184,16 +184,13 @@ export async function takeFromGuard(
     ...refunded(options.back ?? null),
     ...charged(charge),
   ];
+  // Every request comes by here, so the driver is asked directly: Mongoose would walk the whole pipeline each time.
   const take = () =>
-    guards
-      .in(store)
-      .findOneAndUpdate({ _id: charge.orgId }, stages, {
-        returnDocument: 'after',
-        updatePipeline: true,
-        projection: projectionFor(charge.key?.id),
-        maxTimeMS: STORE_TIMEOUT_MS,
-      })
-      .lean<GuardRecord>();
+    guards.in(store).collection.findOneAndUpdate({ _id: charge.orgId } as never, stages, {
+      returnDocument: 'after',
+      projection: projectionFor(charge.key?.id),
+      maxTimeMS: STORE_TIMEOUT_MS,
+    }) as unknown as Promise<GuardRecord | null>;
   for (let attempt = 1; attempt <= TAKE_ATTEMPTS; attempt += 1) {
     const record = await take().catch(noneYet);
     if (record) return readingOf(record, charge.key?.id);

@@ -12,7 +12,7 @@ import { PROBLEMS } from '../../src/contracts/problem';
 import { allOperations, documentedServices, serviceDocument, wholeDocument } from '../../src/http/api-documents';
 import { docsRouter } from '../../src/http/docs';
 import { renderMarkdown } from '../../src/http/markdown';
-import { opening } from '../../src/http/mount';
+import { opening, serviceRouter } from '../../src/http/mount';
 import { bodyValidator } from '../../src/http/validate';
 
 interface Document {
@@ -106,11 +106,12 @@ describe('served', () => {
   let server: Server;
   let baseUrl: string;
   beforeAll(async () => {
+    const guard = { headersFor: () => ({}) } as unknown as Guard;
+    const context = { log: { error: () => undefined } } as unknown as Context;
     const app = express();
-    app.use(
-      opening({ headersFor: () => ({}) } as unknown as Guard),
-      docsRouter({ log: { error: () => undefined } } as unknown as Context),
-    );
+    app.use(opening());
+    for (const service of documentedServices) app.use(`/${service}`, serviceRouter(service, [], { guard, context }));
+    app.use(docsRouter(context));
     server = createServer(app);
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
     baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -40,7 +40,7 @@ const clock = movableClock();
 function serve(served: Context): Promise<{ server: Server; baseUrl: string; guard: CredentialGuard }> {
   const app = express();
   const door = createGuard(served);
-  app.use(opening(door));
+  app.use(opening());
   app.use(
     '/console',
     serviceRouter('console', [bind(consoleOperations, consoleHandlers)], { guard: door, context: served }),

@@ -193,7 +193,7 @@ describe('deprecated operations', () => {
       const parts = { guard, context };
       const bound = bind(consoleOperations, { ...consoleHandlers, ...deprecationHandlers([oldLamp]) });
       return express()
-        .use(opening(guard))
+        .use(opening())
         .use('/psa', serviceRouter('psa', [bind({ oldLamp }, handlers)], parts))
         .use('/console', serviceRouter('console', [bound], parts));
     });

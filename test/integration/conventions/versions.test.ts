@@ -147,7 +147,7 @@ beforeAll(async () => {
   store = await openTestStore();
   context = testContext(store);
   served = await serve(context, (guard) =>
-    express().use(opening(guard), serviceRouter('psa', [bound], { guard, context, versions: VERSIONS })),
+    express().use(opening(), serviceRouter('psa', [bound], { guard, context, versions: VERSIONS })),
   );
 });
 afterAll(async () => {

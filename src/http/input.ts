@@ -1,0 +1,86 @@
+/** What a request says, checked: parameters of the path and the query, and the body. */
+import type { Request } from 'express';
+import type { Operation } from '../contracts/operation';
+import { problem, type Finding } from '../contracts/problem';
+import type { Sent } from '../contracts/version';
+import { depthFindings, type Validator } from './validate';
+import type { Way } from './versions';
+
+/** The checks of one route; null where nothing of the kind is taken. */
+export interface InputChecks {
+  operation: Operation;
+  params: Validator | null;
+  query: Validator | null;
+  body: Validator | null;
+}
+
+const singleValued = (query: Record<string, unknown>): Finding[] =>
+  Object.entries(query)
+    .filter(([, value]) => Array.isArray(value))
+    .map(([name]) => ({ path: name, code: 'repeated', message: `${name} may be given once` }));
+
+function check(findings: Finding[], operation: Operation, where: 'query' | 'body'): void {
+  if (findings.length === 0) return;
+  const first = findings[0];
+  const code = where === 'body' ? (operation.invalidBody ?? 'validation_error') : 'validation_error';
+  const text =
+    findings.length === 1 && first
+      ? `${first.path || 'body'}: ${first.message}`
+      : `${findings.length} problems in the ${where}`;
+  const hint = findings.length === 1 && first?.suggestion ? `; did you mean ${first.suggestion}?` : '';
+  throw problem(code, { message: `${text}${hint}`, findings });
+}
+
+const noParameters = (query: Record<string, unknown>): Finding[] =>
+  Object.keys(query).map((name) => ({
+    path: name,
+    code: 'unknown_field',
+    message: 'this endpoint takes no query parameters',
+  }));
+
+/** The body as sent. Depth first: a recursive schema must not follow nesting that nobody needs. */
+function readBody(route: InputChecks, sent: unknown): unknown {
+  if (!route.body) return sent;
+  // A request without a body means the empty object wherever that is a valid one.
+  const mayBeEmpty = sent === undefined && route.body({}).length === 0;
+  const body: unknown = mayBeEmpty ? {} : sent;
+  if (body === undefined) {
+    throw problem(route.operation.invalidBody ?? 'validation_error', {
+      message: 'A JSON body is required; send it as application/json.',
+    });
+  }
+  check(depthFindings(body), route.operation, 'body');
+  check(route.body(body), route.operation, 'body');
+  return body;
+}
+
+/** Express parses `?a=1` into text; a copy is validated and coerced in place. */
+export function readInput(route: InputChecks, request: Request, way: Way | undefined) {
+  const params: Record<string, unknown> = { ...request.params };
+  // A path id that no record can have is simply an id that does not exist.
+  if (route.params && route.params(params).length > 0) throw problem(notFoundCode(route.operation));
+  // Express parses the query anew each time it is asked for.
+  const given = request.query as Record<string, unknown>;
+  check(singleValued(given), route.operation, 'query');
+  const sent = { query: { ...given }, body: request.body as unknown };
+  const { query, body } = way ? raised(route, sent, way) : sent;
+  check(named(route.query ? route.query(query) : noParameters(query)), route.operation, 'query');
+  return { query, params, body: readBody(route, body) };
+}
+
+/** A request of an older version, checked as that version has it and then made one of the latest. */
+function raised({ operation }: InputChecks, sent: Sent, way: Way): Sent {
+  if (way.query) check(named(way.query(sent.query)), operation, 'query');
+  if (way.body) {
+    check(depthFindings(sent.body), operation, 'body');
+    check(way.body(sent.body ?? {}), operation, 'body');
+  }
+  return way.up(sent);
+}
+
+/** Query findings name the parameter, not a pointer. */
+const named = (findings: Finding[]): Finding[] =>
+  findings.map((finding) => ({ ...finding, path: finding.path.replace(/^\//, '') }));
+
+const notFoundCode = (operation: Operation) =>
+  operation.errors?.find((code) => code.endsWith('not_found')) ?? 'not_found';
