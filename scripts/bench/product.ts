@@ -19,7 +19,7 @@ export interface Gated {
 
 export interface Product {
   createAgents(httpUrl: string): Promise<void>;
-  /** One after another, each until it reads as completed. */
+  /** One after another, each until its workflow has closed and it reads as completed. */
   single(shape: Shape, runs: number): Promise<Played>;
   /** Many at once, each until its workflow has closed. */
   load(shape: Shape, load: Load): Promise<Played>;
@@ -162,20 +162,11 @@ export function createProduct({ baseUrl, engine, callers }: ProductParts): Produ
     await after({ id, caller });
     return performance.now() - startedAt;
   }
-  /** Starts one execution and reads it until it is completed; the next begins when its workflow has closed. */
-  async function readOne(shape: Shape): Promise<number> {
-    const caller = next();
-    const startedAt = performance.now();
-    const id = await start(calls, caller, shape);
-    await readUntil(calls, caller, { id, status: 'completed' });
-    const took = performance.now() - startedAt;
-    await closed(engine, id);
-    return took;
-  }
+  const readCompleted = ({ id, caller }: Started) => readUntil(calls, caller, { id, status: 'completed' });
 
   return {
     createAgents: (httpUrl) => createAgents(calls, callers, httpUrl),
-    single: (shape, runs) => inLanes({ runs, concurrency: 1 }, () => readOne(shape)),
+    single: (shape, runs) => inLanes({ runs, concurrency: 1 }, () => playOne(shape, readCompleted)),
     async load(shape, load) {
       const started: Started[] = [];
       const played = await inLanes(load, () => playOne(shape, (one) => started.push(one)));

@@ -1,16 +1,37 @@
 /** The Temporal client: one connection per process, and whether the engine can be reached right now. */
-import { Client, Connection } from '@temporalio/client';
+import {
+  Client,
+  Connection,
+  defaultGrpcRetryOptions,
+  makeGrpcRetryInterceptor,
+  type ConnectionOptions,
+} from '@temporalio/client';
 import type { Config } from '../config';
 
 const CHANNEL_READY = 2;
 const PROBE_TIMEOUT_MS = 2_500;
 const REFUSAL_REMEMBERED_MS = 500;
+/** Answers wait for these calls, so they are never waited for long. */
+const CALL_TIMEOUT_MS = 2_000;
+const TIMED_CALLS =
+  /\/(StartWorkflowExecution|SignalWorkflowExecution|RequestCancelWorkflowExecution|TerminateWorkflowExecution|DescribeWorkflowExecution)$/;
+
+type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
+
+/**
+ * Gives calls their deadline. The client's own `withDeadline` carries it in an AsyncLocalStorage, whose hooks slow down
+ * every promise of the process from its first use on.
+ */
+const withinTime: Interceptor = (options, nextCall) => {
+  const { path } = options.method_definition;
+  const isTimed = options.deadline === undefined && TIMED_CALLS.test(path);
+  const timed = isTimed ? { ...options, deadline: Date.now() + CALL_TIMEOUT_MS } : options;
+  return nextCall(timed) as ReturnType<Interceptor>;
+};
 
 export interface Engine {
   readonly client: Client;
   readonly taskQueue: string;
-  /** Runs an engine call under a deadline; starts and signals must never hold up an answer for long. */
-  within<Result>(milliseconds: number, call: () => Promise<Result>): Promise<Result>;
   /** True when the channel is up, or comes up at once. No call is made while it is up. */
   isReachable(): Promise<boolean>;
   close(): Promise<void>;
@@ -50,7 +71,11 @@ function createProbe(connection: ObservedConnection): () => Promise<boolean> {
 
 /** Connects lazily: an engine that is away fails each call and heals without a restart. */
 export function connectEngine(config: Config['temporal']): Engine {
-  const connection = ObservedConnection.lazy({ address: config.address, connectTimeout: '2s' }) as ObservedConnection;
+  const connection = ObservedConnection.lazy({
+    address: config.address,
+    connectTimeout: '2s',
+    interceptors: [withinTime, makeGrpcRetryInterceptor(defaultGrpcRetryOptions())],
+  }) as ObservedConnection;
   const client = new Client({ connection, namespace: config.namespace });
   const probe = createProbe(connection);
   const isUp = (): boolean => {
@@ -64,7 +89,6 @@ export function connectEngine(config: Config['temporal']): Engine {
   return {
     client,
     taskQueue: config.taskQueue,
-    within: (milliseconds, call) => connection.withDeadline(Date.now() + milliseconds, call),
     isReachable: async () => isUp() || (await probe()),
     close: () => connection.close(),
   };

@@ -4,7 +4,6 @@ import { defineSearchAttributeKey } from '@temporalio/common';
 import { deliveryWorkflowIdOf, WEBHOOK_DELIVERY, type DeliveryInput } from '../contracts/messages';
 import type { Engine } from './connect';
 
-const CALL_TIMEOUT_MS = 2_000;
 const PRIORITY_RETRY = 4;
 
 interface Retry extends DeliveryInput {
@@ -18,18 +17,16 @@ interface Retry extends DeliveryInput {
 export async function startDelivery(engine: Engine, retry: Retry): Promise<void> {
   const { delivery_id, wait_ms, orgId, webhookId, eventId, eventType } = retry;
   try {
-    await engine.within(CALL_TIMEOUT_MS, () =>
-      engine.client.workflow.start(WEBHOOK_DELIVERY, {
-        workflowId: deliveryWorkflowIdOf(webhookId, eventId),
-        taskQueue: engine.taskQueue,
-        args: [{ delivery_id, wait_ms } satisfies DeliveryInput],
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-        workflowIdConflictPolicy: 'USE_EXISTING',
-        priority: { priorityKey: PRIORITY_RETRY, fairnessKey: orgId.slice(0, 64) },
-        staticSummary: `Webhook · ${eventType}`.slice(0, 200),
-        typedSearchAttributes: [{ key: defineSearchAttributeKey('OrgId', 'KEYWORD'), value: orgId }],
-      }),
-    );
+    await engine.client.workflow.start(WEBHOOK_DELIVERY, {
+      workflowId: deliveryWorkflowIdOf(webhookId, eventId),
+      taskQueue: engine.taskQueue,
+      args: [{ delivery_id, wait_ms } satisfies DeliveryInput],
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      priority: { priorityKey: PRIORITY_RETRY, fairnessKey: orgId.slice(0, 64) },
+      staticSummary: `Webhook · ${eventType}`.slice(0, 200),
+      typedSearchAttributes: [{ key: defineSearchAttributeKey('OrgId', 'KEYWORD'), value: orgId }],
+    });
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }

@@ -14,7 +14,6 @@ import {
 } from '../contracts/messages';
 import type { Engine } from './connect';
 
-const CALL_TIMEOUT_MS = 2_000;
 const PRIORITY_EVENT = 3;
 
 const keyword = (name: string) => defineSearchAttributeKey(name, 'KEYWORD');
@@ -22,24 +21,22 @@ const keyword = (name: string) => defineSearchAttributeKey(name, 'KEYWORD');
 /** Starts the workflow of an execution. Starting it again is harmless: the id is taken, whether it runs or has ended. */
 export async function startExecution(engine: Engine, input: ExecutionInput, consoleUrl: string): Promise<void> {
   try {
-    await engine.within(CALL_TIMEOUT_MS, () =>
-      engine.client.workflow.start(AGENT_EXECUTION, {
-        workflowId: workflowIdOf(input.execution_id),
-        taskQueue: engine.taskQueue,
-        args: [input],
-        workflowIdReusePolicy: 'REJECT_DUPLICATE',
-        workflowIdConflictPolicy: 'USE_EXISTING',
-        priority: { priorityKey: PRIORITY_EVENT, fairnessKey: input.org_id.slice(0, 64) },
-        staticSummary: `${input.agent_name} · ${input.trigger}`.slice(0, 200),
-        staticDetails: `Execution \`${input.execution_id}\` of agent \`${input.agent_id}\`, org \`${input.org_id}\`.\n\n[Trace](${consoleUrl})`,
-        typedSearchAttributes: [
-          { key: keyword('OrgId'), value: input.org_id },
-          { key: keyword('AgentId'), value: input.agent_id },
-          { key: keyword('ExecutionId'), value: input.execution_id },
-          { key: keyword('TriggerEvent'), value: input.trigger },
-        ],
-      }),
-    );
+    await engine.client.workflow.start(AGENT_EXECUTION, {
+      workflowId: workflowIdOf(input.execution_id),
+      taskQueue: engine.taskQueue,
+      args: [input],
+      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      priority: { priorityKey: PRIORITY_EVENT, fairnessKey: input.org_id.slice(0, 64) },
+      staticSummary: `${input.agent_name} · ${input.trigger}`.slice(0, 200),
+      staticDetails: `Execution \`${input.execution_id}\` of agent \`${input.agent_id}\`, org \`${input.org_id}\`.\n\n[Trace](${consoleUrl})`,
+      typedSearchAttributes: [
+        { key: keyword('OrgId'), value: input.org_id },
+        { key: keyword('AgentId'), value: input.agent_id },
+        { key: keyword('ExecutionId'), value: input.execution_id },
+        { key: keyword('TriggerEvent'), value: input.trigger },
+      ],
+    });
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
@@ -48,9 +45,7 @@ export async function startExecution(engine: Engine, input: ExecutionInput, cons
 /** Wakes a gate. The workflow reads the decision from the approval's record. */
 export async function signalDecision(engine: Engine, executionId: string, decision: DecisionSignal): Promise<void> {
   try {
-    await engine.within(CALL_TIMEOUT_MS, () =>
-      engine.client.workflow.getHandle(workflowIdOf(executionId)).signal(APPROVAL_DECISION, decision),
-    );
+    await engine.client.workflow.getHandle(workflowIdOf(executionId)).signal(APPROVAL_DECISION, decision);
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
   }
@@ -59,24 +54,20 @@ export async function signalDecision(engine: Engine, executionId: string, decisi
 /** Asks the workflow to stop; one that never started or has ended needs nothing. */
 export async function cancelWorkflow(engine: Engine, executionId: string): Promise<void> {
   try {
-    await engine.within(CALL_TIMEOUT_MS, () => engine.client.workflow.getHandle(workflowIdOf(executionId)).cancel());
+    await engine.client.workflow.getHandle(workflowIdOf(executionId)).cancel();
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
   }
 }
 
 export const terminateWorkflow = async (engine: Engine, executionId: string, reason: string): Promise<void> => {
-  await engine.within(CALL_TIMEOUT_MS, () =>
-    engine.client.workflow.getHandle(workflowIdOf(executionId)).terminate(reason),
-  );
+  await engine.client.workflow.getHandle(workflowIdOf(executionId)).terminate(reason);
 };
 
 /** The workflow's own status, or null when the engine does not know it. */
 export async function workflowStatus(engine: Engine, executionId: string): Promise<WorkflowExecutionStatusName | null> {
   try {
-    const description = await engine.within(CALL_TIMEOUT_MS, () =>
-      engine.client.workflow.getHandle(workflowIdOf(executionId)).describe(),
-    );
+    const description = await engine.client.workflow.getHandle(workflowIdOf(executionId)).describe();
     return description.status.name;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return null;

@@ -28,7 +28,7 @@ export async function publishPending(
   pending: PendingEvents,
   epoch: number | null = null,
 ): Promise<void> {
-  for (const event of pending.events) await publish(context, event, epoch);
+  for (const event of pending.events) await publish(context, event, { epoch });
   await pending.clear();
 }
 

@@ -98,11 +98,20 @@ async function openAll(context: Context, { event, agents, outcomes, org, watched
   );
 }
 
-/**
- * Publishes an event. The same id again changes nothing and answers what the first time led to. `epoch` is the tenant's
- * as the request found it, if a request it is.
- */
-export async function publish(context: Context, event: BusEvent, epoch: number | null = null): Promise<Published> {
+/** What is known of an event beside what it says. */
+interface Publishing {
+  /** The tenant's epoch as the request found it, if a request it is. */
+  epoch?: number | null;
+  /** The id was made for this very call, so the event cannot have been published before. */
+  isFresh?: boolean;
+}
+
+/** Publishes an event. The same id again changes nothing and answers what the first time led to. */
+export async function publish(
+  context: Context,
+  event: BusEvent,
+  { epoch = null, isFresh = false }: Publishing = {},
+): Promise<Published> {
   const [candidates, org, webhooks] = await Promise.all([
     candidatesFor(context, event, epoch),
     orgFacts(context, event.org_id),
@@ -112,7 +121,8 @@ export async function publish(context: Context, event: BusEvent, epoch: number |
   const receivers = asking(webhooks, event, now);
   const watched = areAgentsWatched(webhooks);
   const { outcomes, started } = matchAgents(event, candidates, { now, org });
-  const { record, duplicate } = await recordEvent(context.store, {
+  const open = () => openAll(context, { event, agents: started, outcomes, org, watched });
+  const recording = recordEvent(context.store, {
     org_id: event.org_id,
     event_id: event.id,
     event_type: event.event_type,
@@ -128,8 +138,10 @@ export async function publish(context: Context, event: BusEvent, epoch: number |
     outcomes,
     opening: started.length > 0 || receivers.length > 0,
   });
+  // Whether an event is a duplicate is known when it is recorded; executions of a fresh one need not wait for that.
+  const [{ record, duplicate }] = await Promise.all([recording, isFresh ? open() : undefined]);
   if (duplicate) return { eventId: event.id, duplicate, executions: startedOf(record.outcomes) };
-  await openAll(context, { event, agents: started, outcomes, org, watched });
+  if (!isFresh) await open();
   // Agents first: a webhook never delays a start.
   if (receivers.length > 0) context.dispatch.openSoon(record, receivers);
   else if (started.length > 0) context.outbox.openedSoon(record._id);

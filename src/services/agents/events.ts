@@ -67,7 +67,8 @@ export const eventHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
       client_id: input.client_id ?? null,
       payload: input.payload,
     };
-    const published = await publish(context, event, epoch);
+    const isFresh = input.id === undefined && !isRepeat;
+    const published = await publish(context, event, { epoch, isFresh });
     const { executions } = published;
     // An event that an earlier run of this very request has published is no duplicate to whoever sent it.
     const duplicate = published.duplicate && (input.id !== undefined || !isRepeat);
