@@ -2,7 +2,7 @@
 import express, { Router, type Request, type RequestHandler, type Response } from 'express';
 import type { Context } from '../context';
 import type { Call, Handler, Handlers, Operation, Reply, ServiceName } from '../contracts/operation';
-import { problem, type Finding } from '../contracts/problem';
+import { problem, refuseFindings, type Finding } from '../contracts/problem';
 import { API_VERSIONS, LATEST_VERSION, type Sent, type VersionTable } from '../contracts/version';
 import { deprecationFault, deprecationHeaders } from '../domain/deprecation';
 import { newId } from '../domain/ids';
@@ -58,15 +58,7 @@ const singleValued = (query: Record<string, unknown>): Finding[] =>
     .map(([name]) => ({ path: name, code: 'repeated', message: `${name} may be given once` }));
 
 function check(findings: Finding[], operation: Operation, where: 'query' | 'body'): void {
-  if (findings.length === 0) return;
-  const first = findings[0];
-  const code = where === 'body' ? (operation.invalidBody ?? 'validation_error') : 'validation_error';
-  const text =
-    findings.length === 1 && first
-      ? `${first.path || 'body'}: ${first.message}`
-      : `${findings.length} problems in the ${where}`;
-  const hint = findings.length === 1 && first?.suggestion ? `; did you mean ${first.suggestion}?` : '';
-  throw problem(code, { message: `${text}${hint}`, findings });
+  refuseFindings(findings, where, where === 'body' ? operation.invalidBody : undefined);
 }
 
 const noParameters = (query: Record<string, unknown>): Finding[] =>

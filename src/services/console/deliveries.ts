@@ -3,7 +3,7 @@ import type { Context } from '../../context';
 import type { Handlers } from '../../contracts/operation';
 import type { webhookOperations } from '../../contracts/operations/webhooks';
 import { pageSize } from '../../contracts/page';
-import { problem } from '../../contracts/problem';
+import { didYouMean, problem } from '../../contracts/problem';
 import type { WebhookDelivery } from '../../contracts/webhook';
 import { webhookCatalog } from '../../catalog/agent-events';
 import type { LoggedEvent } from '../../domain/webhooks/envelope';
@@ -59,7 +59,7 @@ function sampleEvent(webhook: WebhookRecord, asked: string | undefined, at: { id
       wanted,
       webhookCatalog.map(({ id }) => id),
     );
-    const message = `/eventType: no event type of the catalog is called ${wanted}${suggestion ? `; did you mean ${suggestion}?` : ''}`;
+    const message = `/eventType: no event type of the catalog is called ${wanted}${didYouMean(suggestion)}`;
     const finding = { path: '/eventType', code: 'unknown_event_type', message, ...(suggestion ? { suggestion } : {}) };
     throw problem('validation_error', { message, findings: [finding] });
   }

@@ -3,7 +3,7 @@ import type { Context } from '../../context';
 import type { Handlers } from '../../contracts/operation';
 import type { webhookOperations } from '../../contracts/operations/webhooks';
 import { pageSize } from '../../contracts/page';
-import { problem } from '../../contracts/problem';
+import { didYouMean, problem } from '../../contracts/problem';
 import { webhookCatalog } from '../../catalog/agent-events';
 import { checkWebhook } from '../../domain/webhooks/check';
 import { contentOf } from '../../domain/webhooks/envelope';
@@ -30,8 +30,10 @@ function patternsOf(text: string | undefined): string[] | null {
   ).map((finding) => ({ ...finding, path: 'eventTypes' }));
   const [first] = findings;
   if (!first) return patterns;
-  const hint = first.suggestion ? `; did you mean ${first.suggestion}?` : '';
-  throw problem('validation_error', { message: `eventTypes: ${first.message}${hint}`, findings });
+  throw problem('validation_error', {
+    message: `eventTypes: ${first.message}${didYouMean(first.suggestion)}`,
+    findings,
+  });
 }
 
 /** Handler of `/console/api/events`. */

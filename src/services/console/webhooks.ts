@@ -4,7 +4,7 @@ import type { Handlers } from '../../contracts/operation';
 import type { webhookOperations } from '../../contracts/operations/webhooks';
 import { pageSize } from '../../contracts/page';
 import type { Principal } from '../../contracts/principal';
-import { problem } from '../../contracts/problem';
+import { didYouMean, problem } from '../../contracts/problem';
 import { type CreateWebhook, type WebhookSettings } from '../../contracts/webhook';
 import { LATEST_VERSION } from '../../contracts/version';
 import { webhookCatalog } from '../../catalog/agent-events';
@@ -73,9 +73,10 @@ function requireValid(
   const findings = checkWebhook(settings, { catalog: webhookCatalog, allowLoopback: context.config.webhooks.loopback });
   const [first] = findings;
   if (!first) return;
-  const hint = first.suggestion ? `; did you mean ${first.suggestion}?` : '';
   const message =
-    findings.length === 1 ? `${first.path}: ${first.message}${hint}` : `${findings.length} fields are not valid`;
+    findings.length === 1
+      ? `${first.path}: ${first.message}${didYouMean(first.suggestion)}`
+      : `${findings.length} fields are not valid`;
   throw problem('validation_error', { message, findings });
 }
 
