@@ -4,18 +4,13 @@ import type { Webhook } from '../../contracts/webhook';
 import { webhookCatalog } from '../../catalog/agent-events';
 import { eventCatalog } from '../../catalog/events';
 import { recordTag, stateTag, weakTag } from '../../domain/etag';
+import { secretsInForce } from '../../domain/webhooks/secrets';
 import { deliveryStats, type DeliveryStats } from '../../store/deliveries';
-import type { StoredSecret, WebhookRecord } from '../../store/webhooks';
+import type { WebhookRecord } from '../../store/webhooks';
 
 const DAY_MS = 86_400_000;
 
 const isoOrNull = (moment: Date | null): string | null => moment?.toISOString() ?? null;
-/** What a secret is sealed for. */
-export const boundTo = ({ _id, orgId }: Pick<WebhookRecord, '_id' | 'orgId'>): string => `webhook:${orgId}:${_id}`;
-
-/** The secrets that sign at this moment, newest first. */
-export const secretsInForce = (secrets: readonly StoredSecret[], now: Date): StoredSecret[] =>
-  secrets.filter(({ endsAt }) => endsAt === null || endsAt > now);
 
 function present(record: WebhookRecord, stats24h: DeliveryStats, now: Date): Webhook {
   const { url, description, eventTypes, filters, payload, format, ordered, ratePerMinute, apiVersion } = record;

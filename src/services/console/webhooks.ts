@@ -11,6 +11,7 @@ import { webhookCatalog } from '../../catalog/agent-events';
 import { changedFields } from '../../domain/audit';
 import { matchesTag, weakTag } from '../../domain/etag';
 import { checkWebhook } from '../../domain/webhooks/check';
+import { boundTo, secretsInForce } from '../../domain/webhooks/secrets';
 import { mintWebhookSecret } from '../../domain/webhooks/signature';
 import {
   changeWebhook,
@@ -23,16 +24,7 @@ import {
   type WebhookChange,
   type WebhookRecord,
 } from '../../store/webhooks';
-import {
-  boundTo,
-  eventTypeEntries,
-  presented,
-  readTagOf,
-  secretsInForce,
-  tagHeader,
-  tagOf,
-  withoutFigures,
-} from './webhook-view';
+import { eventTypeEntries, presented, readTagOf, tagHeader, tagOf, withoutFigures } from './webhook-view';
 
 type Names =
   | 'listWebhooks'
