@@ -3,7 +3,6 @@ import type { Context } from '../../context';
 import type { Webhook } from '../../contracts/webhook';
 import { webhookCatalog } from '../../catalog/agent-events';
 import { eventCatalog } from '../../catalog/events';
-import { recordTag, stateTag, weakTag } from '../../domain/etag';
 import { secretsInForce } from '../../domain/webhooks/secrets';
 import { deliveryStats, type DeliveryStats } from '../../store/deliveries';
 import type { WebhookRecord } from '../../store/webhooks';
@@ -47,13 +46,6 @@ export async function presented(context: Context, record: WebhookRecord): Promis
   const stats = await deliveryStats(context.store, record._id, new Date(now.getTime() - DAY_MS));
   return present(record, stats, now);
 }
-
-export const tagOf = (record: WebhookRecord): string => recordTag(record._id, record.version);
-export const tagHeader = (record: WebhookRecord) => ({ ETag: weakTag(tagOf(record)) });
-/** A read shows figures as well, which `If-Match` does not ask about. */
-export const readTagOf = (record: WebhookRecord, { stats24h, failingSince, secrets }: Webhook): string =>
-  `${tagOf(record)}.u${stateTag(stats24h, failingSince, secrets.length)}`;
-export const withoutFigures = (header: string): string => header.replace(/\.u[A-Za-z0-9_-]+(?="|$|,)/g, '');
 
 /** Every event type that an endpoint can ask for. */
 export const eventTypeEntries = webhookCatalog.map((entry) => ({

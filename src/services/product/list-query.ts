@@ -1,6 +1,5 @@
 /** Query parameters → a page request. The contract has already refused unknown names and wrongly typed single values. */
 import { FILTERS_MAX } from '../../contracts/operations/products';
-import { pageSize } from '../../contracts/page';
 import { problem, refuseFindings, type Finding } from '../../contracts/problem';
 import { nearest } from '../../domain/suggest';
 import { customParameter } from '../../resources/custom-fields';
@@ -15,10 +14,10 @@ export interface ListQuery {
   filters: ResourceFilter[];
   orderBy: string;
   direction: 'asc' | 'desc';
-  limit: number;
+  limit?: number | undefined;
   /** Tombstones are listed, too. */
   includeDeleted: boolean;
-  token: string | null;
+  continuationToken?: string | undefined;
 }
 
 type Read = { value: string | number } | { finding: Pick<Finding, 'code' | 'message' | 'suggestion'> };
@@ -133,8 +132,8 @@ export function readListQuery(row: Resource, query: Record<string, unknown>): Li
     filters: readFilters(row, query),
     orderBy: orderBy ?? 'createdAt',
     direction: orderDirection ?? 'desc',
-    limit: pageSize(limit),
+    limit,
     includeDeleted: includeDeleted ?? false,
-    token: continuationToken ?? null,
+    continuationToken,
   };
 }
