@@ -123,6 +123,8 @@ export interface Parent {
   row: Resource;
   /** The reference that names it. */
   field: string;
+  /** The field that gets the id of whoever writes the record. */
+  author: string;
 }
 
 /** A row of the registry as it is written. */
