@@ -1,17 +1,15 @@
 /** What the budgets of a request need: the store, databases with rows, processes of the API, and Express without product code. */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig, type Config } from '../../src/config';
 import { newId } from '../../src/domain/ids';
 import { openStore, type OpenStore } from '../../src/store/connect';
-import { removeServiceData, startServices, type Services } from '../services';
+import type { Services } from '../services';
 import { choosePort } from '../services/ports';
 import { startChild, type Child } from './child';
+import { profiling, staged, startGround, type Ground, type Undo } from './ground';
 import { createClient, type Client } from './http-load';
 import { BARE_HTTP_READY } from './messages';
 import { seedRows, type Log } from './seed-rows';
-import { profiling, SECRET, undoList, type Undo } from './stage';
 import { createCallers, createKey, createOrg, type Caller } from './tenants';
 
 /** Rows of the list that the large one is compared with. */
@@ -70,10 +68,7 @@ const databaseUri = (uri: string, name: string): string => {
   return url.toString();
 };
 
-interface Parts extends HttpStageOptions {
-  folder: string;
-  services: Services;
-  env: Record<string, string>;
+interface Parts extends HttpStageOptions, Ground {
   config: Config;
   undo: Undo;
 }
@@ -125,26 +120,8 @@ function starters(parts: Parts, uri: string) {
 }
 
 async function build(options: HttpStageOptions, undo: Undo): Promise<Omit<HttpStage, 'stop'>> {
-  const { log } = options;
-  const folder = mkdtempSync(join(tmpdir(), 'signalbox-bench-http-'));
-  undo.add(() => rmSync(folder, { recursive: true, force: true }));
-  mkdirSync(join(folder, 'logs'));
-  const dataDir = join(folder, 'data');
-  undo.add(() => removeServiceData(dataDir));
-  const services = await startServices({ dataDir, log, durable: true });
-  undo.add(() => services.stop());
-  const env = {
-    SIGNALBOX_MODE: 'development',
-    HOST: '127.0.0.1',
-    TEMPORAL_ADDRESS: services.temporalAddress,
-    KEY_PEPPER: SECRET,
-    SESSION_SECRET: SECRET,
-    TOKEN_SECRET: SECRET,
-    SHUTDOWN_GRACE_SECONDS: '2',
-    // Everything comes from this machine.
-    CONNECTIONS_PER_ADDRESS: '0',
-  };
-  const parts: Parts = { ...options, folder, services, env, config: readConfig(env), undo };
+  const ground = await startGround('signalbox-bench-http-', options.log, undo);
+  const parts: Parts = { ...options, ...ground, config: readConfig(ground.env), undo };
   const { database, keys } = await openDatabase(parts, 'small', { rows: SMALL_ROWS, executionRows: SMALL_ROWS / 10 });
   const client = createClient();
   undo.add(() => client.close());
@@ -152,9 +129,9 @@ async function build(options: HttpStageOptions, undo: Undo): Promise<Omit<HttpSt
   const [api, bare] = await Promise.all([start.startApi('api'), start.startBare('bare', database.uri)]);
   return {
     runs: options.runs,
-    folder,
+    folder: ground.folder,
     config: parts.config,
-    services,
+    services: ground.services,
     client,
     database,
     api,
@@ -168,15 +145,7 @@ async function build(options: HttpStageOptions, undo: Undo): Promise<Omit<HttpSt
 }
 
 /** Brings it up; on failure takes down what there is. */
-export async function startHttpStage(options: HttpStageOptions): Promise<HttpStage> {
-  const undo = undoList();
-  try {
-    return { ...(await build(options, undo)), stop: () => undo.all() };
-  } catch (error) {
-    await undo.all();
-    throw error;
-  }
-}
+export const startHttpStage = (options: HttpStageOptions): Promise<HttpStage> => staged((undo) => build(options, undo));
 
 /** Answers the headers of each caller in turn. */
 export function takingTurns(callers: readonly Caller[]): () => Record<string, string> {

@@ -1,21 +1,19 @@
 /** Everything a benchmark needs, as real processes: engine, store, api, worker, the outside, and the bare pair. */
 import { bundleWorkflowCode } from '@temporalio/worker';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readConfig } from '../../src/config';
 import { connectEngine, type Engine } from '../../src/engine/connect';
 import { openStore, type OpenStore } from '../../src/store/connect';
 import { cachedBundle } from '../../worker/bundle';
-import { removeServiceData, startServices, type Services } from '../services';
+import type { Services } from '../services';
 import { choosePort } from '../services/ports';
 import { ROOT, startChild, type Child } from './child';
 import type { Groups } from './cpu';
+import { profiling, staged, startGround, type Ground, type Undo } from './ground';
 import { OUTSIDE_READY, type OutsideAddresses } from './messages';
 import { createProduct, type Product } from './product';
 import { createCallers, type Caller } from './tenants';
-
-export const SECRET = 'benchmark-secret-benchmark-secret-00';
 
 export interface StageOptions {
   log: (line: string) => void;
@@ -61,30 +59,23 @@ async function startOutside(folder: string): Promise<{ child: Child; addresses: 
 }
 
 interface EnvironmentParts {
-  services: Services;
+  ground: Ground;
   outside: OutsideAddresses;
   port: number;
   bundle: string;
 }
 
-const productEnvironment = ({ services, outside, port, bundle }: EnvironmentParts): Record<string, string> => ({
-  SIGNALBOX_MODE: 'development',
-  HOST: '127.0.0.1',
+const productEnvironment = ({ ground, outside, port, bundle }: EnvironmentParts): Record<string, string> => ({
+  ...ground.env,
   PORT: String(port),
-  MONGODB_URI: services.mongodbUri,
-  TEMPORAL_ADDRESS: services.temporalAddress,
-  TEMPORAL_UI_URL: services.temporalUiUrl,
+  MONGODB_URI: ground.services.mongodbUri,
+  TEMPORAL_UI_URL: ground.services.temporalUiUrl,
   WORKFLOW_BUNDLE: bundle,
   SMTP_URL: outside.SMTP_URL,
   HTTP_ALLOW_ADDRESSES: '127.0.0.0/8',
   AI_PROVIDER: 'openai_compatible',
   AI_BASE_URL: outside.AI_BASE_URL,
   AI_MODEL_QUICK: 'bench',
-  KEY_PEPPER: SECRET,
-  SESSION_SECRET: SECRET,
-  TOKEN_SECRET: SECRET,
-  SHUTDOWN_GRACE_SECONDS: '2',
-  CONNECTIONS_PER_ADDRESS: '0',
 });
 
 interface ProductOptions {
@@ -125,36 +116,15 @@ async function startBare(folder: string, temporalAddress: string): Promise<{ wor
   return { worker, client };
 }
 
-export const profiling = (folder: string | null): string[] =>
-  folder === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${folder}`];
-
-/** What has been started, to be taken down in the opposite order whatever happened on the way. */
-export function undoList() {
-  const undo: (() => unknown)[] = [];
-  return {
-    add: (step: () => unknown) => void undo.push(step),
-    async all() {
-      for (const step of undo.splice(0).toReversed()) await step();
-    },
-  };
-}
-
-export type Undo = ReturnType<typeof undoList>;
-
 async function build({ log, requests, profileFolder }: StageOptions, undo: Undo): Promise<Omit<Stage, 'stop'>> {
-  const folder = mkdtempSync(join(tmpdir(), 'signalbox-bench-'));
-  undo.add(() => rmSync(folder, { recursive: true, force: true }));
-  mkdirSync(join(folder, 'logs'));
-  const dataDir = join(folder, 'data');
-  undo.add(() => removeServiceData(dataDir));
-  const services = await startServices({ dataDir, log, durable: true });
-  undo.add(() => services.stop());
+  const ground = await startGround('signalbox-bench-', log, undo);
+  const { folder, services } = ground;
   log('bench: starting api, worker, the outside and the bare pair');
   const { child: outsideChild, addresses: outside } = await startOutside(folder);
   undo.add(() => outsideChild.stop());
   const bundle = await cachedBundle(join(ROOT, '.signalbox/bundles'));
   const port = await choosePort();
-  const env = productEnvironment({ services, outside, port, bundle });
+  const env = productEnvironment({ ground, outside, port, bundle });
   const { api, worker } = await startProduct({
     logs: join(folder, 'logs'),
     apiEnv: env,
@@ -188,12 +158,4 @@ async function build({ log, requests, profileFolder }: StageOptions, undo: Undo)
 }
 
 /** Brings everything up; on failure takes down what there is. */
-export async function startStage(options: StageOptions): Promise<Stage> {
-  const undo = undoList();
-  try {
-    return { ...(await build(options, undo)), stop: () => undo.all() };
-  } catch (error) {
-    await undo.all();
-    throw error;
-  }
-}
+export const startStage = (options: StageOptions): Promise<Stage> => staged((undo) => build(options, undo));

@@ -122,3 +122,23 @@ export class Problem extends Error {
 
 /** Builds the refusal to throw: `throw problem('agent_not_found')`. */
 export const problem = (code: ProblemCode, options: ProblemOptions = {}): Problem => new Problem(code, options);
+
+/** The end of a sentence about a name that nobody knows, where another is near. */
+export const didYouMean = (suggestion: string | undefined): string =>
+  suggestion ? `; did you mean ${suggestion}?` : '';
+
+/** Refuses a request with findings: the only one is told in full, several by their number. */
+export function refuseFindings(
+  findings: Finding[],
+  where: 'query' | 'body',
+  code: ProblemCode = 'validation_error',
+): void {
+  const [first] = findings;
+  if (!first) return;
+  // A finding about the body as a whole points nowhere within it.
+  const message =
+    findings.length === 1
+      ? `${first.path || 'body'}: ${first.message}${didYouMean(first.suggestion)}`
+      : `${findings.length} problems in the ${where}`;
+  throw problem(code, { message, findings });
+}

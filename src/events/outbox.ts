@@ -1,14 +1,8 @@
 /** Hands the events that a write left in its document to `publish`, soon after the answer. The relay does what is left. */
 import type { Context } from '../context';
-import type { BusEvent } from '../contracts/event';
 import { markOpened } from '../store/events';
+import type { PendingEvents } from '../store/resources';
 import { publish } from './publish';
-
-/** The events of one document write, and how to mark them handed over. */
-export interface PendingEvents {
-  events: BusEvent[];
-  clear(): Promise<void>;
-}
 
 export interface Outbox {
   /** Publishes in the background; failure is logged and left to the relay. `epoch` is the tenant's, if a request asks. */

@@ -1,7 +1,7 @@
 /** What a request says, checked: parameters of the path and the query, and the body. */
 import type { Request } from 'express';
 import type { Operation } from '../contracts/operation';
-import { problem, type Finding } from '../contracts/problem';
+import { problem, refuseFindings, type Finding } from '../contracts/problem';
 import type { Sent } from '../contracts/version';
 import { depthFindings, type Validator } from './validate';
 import type { Way } from './versions';
@@ -20,15 +20,7 @@ const singleValued = (query: Record<string, unknown>): Finding[] =>
     .map(([name]) => ({ path: name, code: 'repeated', message: `${name} may be given once` }));
 
 function check(findings: Finding[], operation: Operation, where: 'query' | 'body'): void {
-  if (findings.length === 0) return;
-  const first = findings[0];
-  const code = where === 'body' ? (operation.invalidBody ?? 'validation_error') : 'validation_error';
-  const text =
-    findings.length === 1 && first
-      ? `${first.path || 'body'}: ${first.message}`
-      : `${findings.length} problems in the ${where}`;
-  const hint = findings.length === 1 && first?.suggestion ? `; did you mean ${first.suggestion}?` : '';
-  throw problem(code, { message: `${text}${hint}`, findings });
+  refuseFindings(findings, where, where === 'body' ? operation.invalidBody : undefined);
 }
 
 const noParameters = (query: Record<string, unknown>): Finding[] =>

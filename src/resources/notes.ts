@@ -46,7 +46,7 @@ function declare(parent: Resource): Resource {
     fields,
     label: 'visibility',
     lists: [name],
-    parent: { row: parent, field: name },
+    parent: { row: parent, field: name, author: 'authorId' },
     ...(parent.fields['companyId'] ? { clientThrough: name } : {}),
     payload: (note: AnyRecord, labels: Labels) => ({
       [`${parent.singular}_id`]: note[name],

@@ -123,10 +123,32 @@ export interface Parent {
   row: Resource;
   /** The reference that names it. */
   field: string;
+  /** The field that gets the id of whoever writes the record. */
+  author: string;
 }
 
-/** A row of the registry as it is written. */
-export interface Declaration<Declared extends Fields> {
+/** What writes are held to, and what follows from them. */
+interface Rules<Row> {
+  states: States<Row> | null;
+  /** Server-set fields that follow from the others; `before` is null at create. */
+  computed: (after: Row, before: Row | null, now: string) => Partial<Row>;
+  /** Refuses a create (`before` is null) or a change for what other fields and the records it names say. */
+  refuse: (after: Row, before: Row | null, labels: Labels) => Refusal | null;
+  /** Why nothing of this record changes any more; null while it may. External references always may. */
+  frozen: (record: Row) => string | null;
+  /** Why this record is not deleted; null when it may be. */
+  kept: (record: Row) => string | null;
+  actions: Readonly<Record<string, Action<Row>>>;
+  timer: Timer<Row> | null;
+  tally: Tally<Row> | null;
+  /** Refuses the deletion of a record that others still name. */
+  isKeptWhileReferenced: boolean;
+  /** A tenant has one such record at most. It is also served as `/current`, before it exists, too. */
+  isSingleton: boolean;
+}
+
+/** A row of the registry as it is written; of the rules it names those it has. */
+export interface Declaration<Declared extends Fields> extends Partial<Rules<RecordOf<Declared>>> {
   /** Products that serve it from one shared collection; the first names the operations. */
   products: readonly [Product, ...Product[]];
   path: string;
@@ -146,18 +168,6 @@ export interface Declaration<Declared extends Fields> {
   label: keyof Declared & string;
   /** Fields whose one-value filter has its own index, the most selective first. */
   lists?: readonly (keyof Declared & string)[];
-  states?: States<RecordOf<Declared>>;
-  /** Server-set fields that follow from the others; `before` is null at create. */
-  computed?: (after: RecordOf<Declared>, before: RecordOf<Declared> | null, now: string) => Partial<RecordOf<Declared>>;
-  /** Refuses a create (`before` is null) or a change for what other fields and the records it names say. */
-  refuse?: (after: RecordOf<Declared>, before: RecordOf<Declared> | null, labels: Labels) => Refusal | null;
-  /** Why nothing of this record changes any more; null while it may. External references always may. */
-  frozen?: (record: RecordOf<Declared>) => string | null;
-  /** Why this record is not deleted; null when it may be. */
-  kept?: (record: RecordOf<Declared>) => string | null;
-  actions?: Readonly<Record<string, Action<RecordOf<Declared>>>>;
-  timer?: Timer<RecordOf<Declared>>;
-  tally?: Tally<RecordOf<Declared>>;
   /** The MSP's client an event is about; `companyId` unless declared. */
   clientId?: (record: RecordOf<Declared>) => string | null;
   /** Reference through which a record has its client, where it names none itself. */
@@ -169,10 +179,6 @@ export interface Declaration<Declared extends Fields> {
   /** Added to the payload that is not declared: labels and names that agents ask for. */
   also?: (record: RecordOf<Declared>, labels: Labels) => Record<string, unknown>;
   events: Readonly<Record<string, EventRule<RecordOf<Declared>>>>;
-  /** Refuses the deletion of a record that others still name. */
-  isKeptWhileReferenced?: boolean;
-  /** A tenant has one such record at most. It is also served as `/current`, before it exists, too. */
-  isSingleton?: boolean;
   /** People write notes to its records: `/:id/notes`, in a collection of their own. */
   hasNotes?: boolean;
   /** The record that every record of this row belongs to and is reached through. */
@@ -183,26 +189,11 @@ export interface Declaration<Declared extends Fields> {
   examples: { create: Record<string, unknown>; update: Record<string, unknown> };
 }
 
+/** What generic code sees in another form, or not at all. */
+type Reworked = 'label' | 'lists' | 'labelled' | 'clientId' | 'clientThrough' | 'payload' | 'also' | 'events';
+
 /** A row as the generic code sees it. */
-export interface Resource extends Omit<
-  Declaration<Fields>,
-  | 'label'
-  | 'lists'
-  | 'labelled'
-  | 'states'
-  | 'computed'
-  | 'refuse'
-  | 'frozen'
-  | 'kept'
-  | 'actions'
-  | 'timer'
-  | 'tally'
-  | 'clientId'
-  | 'clientThrough'
-  | 'payload'
-  | 'also'
-  | 'events'
-> {
+export interface Resource extends Omit<Declaration<Fields>, keyof Rules<AnyRecord> | Reworked>, Rules<AnyRecord> {
   key: string;
   eventProduct: Product;
   collection: string;
@@ -214,19 +205,9 @@ export interface Resource extends Omit<
   label: string;
   lists: readonly string[];
   labelled: readonly string[];
-  states: States<AnyRecord> | null;
-  computed: (after: AnyRecord, before: AnyRecord | null, now: string) => Partial<AnyRecord>;
-  refuse: (after: AnyRecord, before: AnyRecord | null, labels: Labels) => Refusal | null;
-  frozen: (record: AnyRecord) => string | null;
-  kept: (record: AnyRecord) => string | null;
-  actions: Readonly<Record<string, Action<AnyRecord>>>;
-  timer: Timer<AnyRecord> | null;
-  tally: Tally<AnyRecord> | null;
   clientId: (record: AnyRecord, labels: Labels) => string | null;
   payload: (record: AnyRecord, labels: Labels) => Record<string, unknown>;
   events: Readonly<Record<string, EventRule<AnyRecord>>>;
-  isKeptWhileReferenced: boolean;
-  isSingleton: boolean;
 }
 
 const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
@@ -262,22 +243,8 @@ const clientBy =
   (record, labels) =>
     companyOf(record) ?? (through === undefined ? null : (labels[`${through}.companyId`] ?? null));
 
-type Rules = Pick<
-  Resource,
-  | 'states'
-  | 'computed'
-  | 'refuse'
-  | 'frozen'
-  | 'kept'
-  | 'actions'
-  | 'timer'
-  | 'tally'
-  | 'isKeptWhileReferenced'
-  | 'isSingleton'
->;
-
 /** The rules of a row; what it leaves out allows everything and changes nothing. */
-const rulesOf = (row: Partial<Rules>): Rules => ({
+const rulesOf = (row: Partial<Rules<AnyRecord>>): Rules<AnyRecord> => ({
   states: row.states ?? null,
   computed: row.computed ?? none,
   refuse: row.refuse ?? never,

@@ -1,5 +1,5 @@
 import { answerFor } from '../../src/http/problems';
-import { problem, PROBLEMS, type ProblemCode } from '../../src/contracts/problem';
+import { problem, PROBLEMS, refuseFindings, type Finding, type ProblemCode } from '../../src/contracts/problem';
 import { read } from '../architecture/source-tree';
 
 const FOLDER = 'docs/reference/errors';
@@ -71,4 +71,32 @@ test('product codes are as unique as ours, so that each leads to one page', () =
 
 test('statuses are those a client can act on', () => {
   expect(codes.filter((code) => PROBLEMS[code].status < 400 || PROBLEMS[code].status > 503)).toEqual([]);
+});
+
+const FINDING: Finding = { path: '/name', code: 'unknown_field', message: 'unknown field name', suggestion: 'title' };
+
+const refusalOf = (...given: Parameters<typeof refuseFindings>): unknown => {
+  try {
+    refuseFindings(...given);
+  } catch (error) {
+    return error;
+  }
+  return null;
+};
+
+test('a refusal tells the only finding with what was meant, and counts several', () => {
+  expect(refusalOf([], 'body')).toBeNull();
+  expect(refusalOf([FINDING], 'body')).toMatchObject({
+    code: 'validation_error',
+    message: '/name: unknown field name; did you mean title?',
+    findings: [FINDING],
+  });
+  expect(refusalOf([{ path: '', code: 'type', message: 'must be an object' }], 'body')).toMatchObject({
+    message: 'body: must be an object',
+  });
+  expect(refusalOf([FINDING, FINDING], 'query', 'invalid_agent_config')).toMatchObject({
+    code: 'invalid_agent_config',
+    message: '2 problems in the query',
+    findings: [FINDING, FINDING],
+  });
 });

@@ -4,14 +4,13 @@
  * tenants are chosen whose minutes turn while the test runs: real windows, without waiting ten minutes.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { readConfig } from '../../src/config';
 import type { Context } from '../../src/context';
 import { newId } from '../../src/domain/ids';
 import { emissionInterval, phaseOf, TIER_RATES, WINDOW_MS } from '../../src/domain/rate-limit';
 import { ensureTenant } from '../../src/store/tenants';
-import { newKey, testContext } from '../integration/auth/support';
+import { newKey } from '../integration/auth/support';
 import { startFleet, type Fleet } from '../support/api-fleet';
-import { joinStack, request, type Answer, type Harness } from '../support/harness';
+import { request, type Answer, type Harness } from '../support/harness';
 
 const SECOND = 1_000;
 const TENANTS = 10;
@@ -23,15 +22,9 @@ let harness: Harness;
 let context: Context;
 beforeAll(async () => {
   fleet = await startFleet(3);
-  const [first] = fleet.apis;
-  if (!first) throw new Error('no process');
-  harness = joinStack(first);
-  context = testContext(harness.store, { config: readConfig(first.env) });
+  ({ harness, context } = fleet);
 }, 240 * SECOND);
-afterAll(async () => {
-  await harness.close();
-  await fleet.stop();
-});
+afterAll(() => fleet.stop());
 
 async function tenantOf(id: string, rateLimitPerMinute: number): Promise<string> {
   await ensureTenant(harness.store, {

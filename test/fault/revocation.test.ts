@@ -1,11 +1,10 @@
 /** A change of who may do what holds on every process from the moment it is answered: three processes, real HTTP. */
 import type { Agent } from 'undici';
-import { readConfig } from '../../src/config';
 import type { Context } from '../../src/context';
 import { changeUser } from '../../src/store/users';
-import { newKey, newTenant, signIn, testContext, type SignedIn } from '../integration/auth/support';
+import { newKey, newTenant, signIn, type SignedIn } from '../integration/auth/support';
 import { statusesOn, startFleet, type Fleet } from '../support/api-fleet';
-import { comingFrom, joinStack, request, text, waitFor, type Answer, type Harness } from '../support/harness';
+import { comingFrom, request, text, waitFor, type Answer, type Harness } from '../support/harness';
 
 const KEYS = 1_000;
 const TENANTS = 10;
@@ -20,15 +19,9 @@ let harness: Harness;
 let context: Context;
 beforeAll(async () => {
   fleet = await startFleet(3);
-  const [first] = fleet.apis;
-  if (!first) throw new Error('no process');
-  harness = joinStack(first);
-  context = testContext(harness.store, { config: readConfig(first.env) });
+  ({ harness, context } = fleet);
 }, 240_000);
-afterAll(async () => {
-  await harness.close();
-  await fleet.stop();
-});
+afterAll(() => fleet.stop());
 
 const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
 const asUser = ({ cookie, csrfToken }: SignedIn): Record<string, string> => ({ cookie, 'x-csrf-token': csrfToken });

@@ -1,5 +1,8 @@
 /** Several api processes of one deployment, and what a client does with them. */
-import { request, type Answer } from './harness';
+import { readConfig } from '../../src/config';
+import type { Context } from '../../src/context';
+import { testContext } from '../integration/auth/support';
+import { joinStack, request, type Answer, type Harness } from './harness';
 import { startApi, startStack, type StackAddress } from './stack';
 import type { ProductProcess } from './processes';
 
@@ -9,6 +12,10 @@ export interface ApiProcess extends StackAddress {
 
 export interface Fleet {
   apis: readonly ApiProcess[];
+  /** The store they share. */
+  harness: Harness;
+  /** As the processes have it, for what is put into the store beside them. */
+  context: Context;
   stop(): Promise<void>;
 }
 
@@ -16,9 +23,13 @@ export interface Fleet {
 export async function startFleet(count: number): Promise<Fleet> {
   const stack = await startStack({ only: 'api' });
   const more = await Promise.all(Array.from({ length: count - 1 }, () => startApi(stack)));
+  const harness = joinStack(stack);
   return {
     apis: [stack, ...more],
+    harness,
+    context: testContext(harness.store, { config: readConfig(stack.env) }),
     async stop() {
+      await harness.close();
       await Promise.all(more.map(({ api }) => api.stop()));
       await stack.stop();
     },

@@ -4,6 +4,7 @@ import type { DeliveryAttempt } from '../../contracts/webhook';
 import { randomFraction } from '../../domain/ids';
 import { bodyOf, type LoggedEvent } from '../../domain/webhooks/envelope';
 import { verdictOf, type Verdict } from '../../domain/webhooks/schedule';
+import { boundTo, secretsInForce } from '../../domain/webhooks/secrets';
 import { signatureHeaders } from '../../domain/webhooks/signature';
 import { findEvent } from '../../store/events';
 import {
@@ -39,9 +40,9 @@ export async function sendTo(
   event: LoggedEvent,
 ): Promise<{ attempt: DeliveryAttempt; reply: Reply }> {
   const now = context.clock.now();
-  const secrets = webhook.secrets
-    .filter(({ endsAt }) => endsAt === null || endsAt > now)
-    .map(({ sealed }) => context.secrets.open(sealed, `webhook:${webhook.orgId}:${webhook._id}`));
+  const secrets = secretsInForce(webhook.secrets, now).map(({ sealed }) =>
+    context.secrets.open(sealed, boundTo(webhook)),
+  );
   const { body, contentType } = bodyOf(event, webhook);
   const reply: Reply = secrets.includes(null)
     ? { statusCode: null, ms: 0, error: 'the secret cannot be read; rotate it', response: null, retryAfterMs: null }

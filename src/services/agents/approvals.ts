@@ -2,7 +2,6 @@
 import type { Context } from '../../context';
 import type { Handlers } from '../../contracts/operation';
 import type { AgentOperations } from '../../contracts/operations/agents';
-import { pageSize } from '../../contracts/page';
 import type { Approval, DecidedVia } from '../../contracts/approval';
 import type { PortalPrincipal, Principal } from '../../contracts/principal';
 import { problem } from '../../contracts/problem';
@@ -11,7 +10,7 @@ import { signalDecision } from '../../engine/executions';
 import * as store from '../../store/approvals';
 import { auditDecision } from '../../store/audit-trail';
 import { findExecution, hasEnded } from '../../store/executions';
-import { boundTo, openCursor } from './executions';
+import { boundTo, openCursor, positionOf } from './executions';
 
 type Names = 'listApprovals' | 'getApproval' | 'decideApproval';
 
@@ -76,26 +75,19 @@ function wake(context: Context, approval: store.ApprovalRecord, decision: 'appro
 
 export const approvalHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
   async listApprovals({ context, principal, query }) {
-    const { limit: asked, cursor, ...named } = query;
-    const limit = pageSize(asked);
+    const { limit, cursor, ...named } = query;
     const filter = principal.kind === 'portal' ? { ...named, addressee: addresseeOf(principal) } : named;
-    const bound = boundTo(principal.orgId, PATH, filter);
-    const after = openCursor(context, cursor, bound);
-    const [rows, total] = await Promise.all([
-      store.pageOfApprovals(context.store, principal.orgId, filter, { limit: limit + 1, after }),
+    const page = openCursor(context, { limit, cursor }, boundTo(principal.orgId, PATH, filter));
+    const [found, total] = await Promise.all([
+      store.pageOfApprovals(context.store, principal.orgId, filter, { limit: page.readMax, after: page.after }),
       store.countApprovals(context.store, principal.orgId, filter),
     ]);
-    const page = rows.slice(0, limit);
-    const last = page.at(-1);
-    const next =
-      rows.length > limit && last
-        ? context.sealer.seal({ value: last.created_at.getTime(), id: last._id }, bound, context.clock.now())
-        : null;
+    const { rows, continuationToken: next } = page.cut(found, positionOf);
     const estimate = total > COUNTED_MAX ? { total_is_estimate: true } : {};
     return {
       status: 200,
       body: {
-        approvals: page.map((record) => shownTo(principal, record)),
+        approvals: rows.map((record) => shownTo(principal, record)),
         total: Math.min(total, COUNTED_MAX),
         ...estimate,
         next_cursor: next,

@@ -3,7 +3,7 @@ import type { Context } from '../../context';
 import type { BusEvent, CloudEvent, NativeEvent } from '../../contracts/event';
 import type { Handlers } from '../../contracts/operation';
 import type { AgentOperations } from '../../contracts/operations/agents';
-import { problem } from '../../contracts/problem';
+import { didYouMean, problem } from '../../contracts/problem';
 import { eventCatalog } from '../../catalog/events';
 import { nearest } from '../../domain/suggest';
 import { publish } from '../../events/publish';
@@ -46,7 +46,7 @@ function requireKnown({
     eventCatalog.all.map((entry) => entry.id),
   );
   throw problem('event_type_not_found', {
-    message: `No event type ${id} in the catalog${suggestion ? `; did you mean ${suggestion}?` : ''} Own types start with "custom.".`,
+    message: `No event type ${id} in the catalog${didYouMean(suggestion)} Own types start with "custom.".`,
     facts: { event: id, ...(suggestion ? { suggestion } : {}) },
   });
 }

@@ -2,13 +2,13 @@
 import type { Context } from '../../context';
 import type { Handlers } from '../../contracts/operation';
 import type { AgentOperations } from '../../contracts/operations/agents';
-import { pageSize } from '../../contracts/page';
 import { problem } from '../../contracts/problem';
 import { systemAgents } from '../../catalog/system-agents';
 import { executionRecord } from '../../domain/execution';
 import { ALLOCATION, monthOf, nextMonthStart } from '../../domain/credits';
 import { stateTag } from '../../domain/etag';
 import { executionIdFor } from '../../domain/ids';
+import { openPage } from '../../domain/list-page';
 import { candidateOf, startStored } from '../../events/publish';
 import { areAgentsWatched, webhooksOf } from '../../events/webhooks/listening';
 import { cancelRecord, cancelSoon } from '../../events/cancel';
@@ -42,16 +42,20 @@ export const boundTo = (orgId: string, path: string, filter: object): unknown =>
   Object.entries(filter).toSorted(([one], [other]) => (one < other ? -1 : 1)),
 ];
 
-/** Opens a cursor made for exactly this list, or refuses it. */
-export function openCursor(context: Context, cursor: string | undefined, bound: unknown) {
-  if (cursor === undefined || cursor === '') return null;
-  const position = context.sealer.open(cursor, bound, context.clock.now());
-  if (!position)
-    throw problem('invalid_cursor', {
-      message: 'The cursor was made for another list or is too old; start again without it.',
-    });
-  return position;
-}
+const CURSOR_REFUSAL = 'The cursor was made for another list or is too old; start again without it.';
+
+/** Opens the page of a cursor made for exactly this list; an empty cursor means the first page. */
+export const openCursor = (
+  context: Context,
+  { limit, cursor }: { limit?: number | undefined; cursor?: string | undefined },
+  bound: unknown,
+) => openPage(context, { limit, continuationToken: cursor || undefined, refusal: CURSOR_REFUSAL }, bound);
+
+/** Where a row stands in a list that begins with the newest. */
+export const positionOf = ({ created_at: at, _id: id }: { created_at: Date; _id: string }) => ({
+  value: at.getTime(),
+  id,
+});
 
 /** The agent that a retry runs: as it is now, and only if it may run. */
 async function retryAgent(context: Context, orgId: string, agentId: string): Promise<Candidate> {
@@ -139,25 +143,19 @@ async function openRetry(
 export const executionHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
   async listExecutions({ context, principal, query }) {
     const { limit: asked, cursor, next_cursor: alias, from, to, ...fields } = query;
-    const limit = pageSize(asked);
     const filter = {
       ...fields,
       ...(from ? { from: new Date(from) } : {}),
       ...(to ? { to: new Date(to) } : {}),
     };
-    const bound = boundTo(principal.orgId, PATH, filter);
-    const after = openCursor(context, cursor ?? alias, bound);
-    const [rows, total] = await Promise.all([
-      store.pageOfExecutions(context.store, principal.orgId, filter, { limit: limit + 1, after }),
+    const wanted = { limit: asked, cursor: cursor ?? alias };
+    const page = openCursor(context, wanted, boundTo(principal.orgId, PATH, filter));
+    const [found, total] = await Promise.all([
+      store.pageOfExecutions(context.store, principal.orgId, filter, { limit: page.readMax, after: page.after }),
       store.countExecutions(context.store, principal.orgId, filter),
     ]);
-    const page = rows.slice(0, limit);
-    const last = page.at(-1);
-    const next =
-      rows.length > limit && last
-        ? context.sealer.seal({ value: last.created_at.getTime(), id: last._id }, bound, context.clock.now())
-        : null;
-    const executions = page.map(presentRow);
+    const { rows, continuationToken: next, limit } = page.cut(found, positionOf);
+    const executions = rows.map(presentRow);
     const estimate = total > COUNTED_MAX ? { total_is_estimate: true } : {};
     return {
       status: 200,

@@ -2,9 +2,9 @@
 import type { Context } from '../../context';
 import type { Handlers } from '../../contracts/operation';
 import type { consoleOperations } from '../../contracts/operations/console';
-import { pageSize } from '../../contracts/page';
 import { problem } from '../../contracts/problem';
 import { followChain, GENESIS, type ChainHead } from '../../domain/audit';
+import { openPage } from '../../domain/list-page';
 import { auditFrom, pageOfAudit, rememberedHead } from '../../store/audit';
 
 type AuditHandlers = Pick<Handlers<typeof consoleOperations, Context>, 'listAuditLog' | 'verifyAuditLog'>;
@@ -41,12 +41,8 @@ async function walk(context: Context, orgId: string, start: ChainHead) {
 /** Handlers of `/console/api/audit-log`. */
 export const auditHandlers: AuditHandlers = {
   async listAuditLog({ query, principal, context }) {
-    const { continuationToken, limit: asked, action, actor, target, from, to } = query;
-    const now = context.clock.now();
-    const limit = pageSize(asked);
-    const bound = ['audit-log', principal.orgId, action, actor, target, from, to];
-    const position = continuationToken === undefined ? undefined : context.sealer.open(continuationToken, bound, now);
-    if (position === null) throw problem('invalid_cursor');
+    const { action, actor, target, from, to } = query;
+    const page = openPage(context, query, ['audit-log', principal.orgId, action, actor, target, from, to]);
     const filter = {
       action,
       actor,
@@ -55,20 +51,11 @@ export const auditHandlers: AuditHandlers = {
       to: to ? new Date(to) : undefined,
     };
     const found = await pageOfAudit(context.store, principal.orgId, filter, {
-      limit: limit + 1,
-      before: position ? Number(position.value) : null,
+      limit: page.readMax,
+      before: page.after ? Number(page.after.value) : null,
     });
-    const items = found.slice(0, limit);
-    const last = found.length > limit ? items.at(-1) : undefined;
-    return {
-      status: 200,
-      body: {
-        items,
-        continuationToken: last ? context.sealer.seal({ value: last.sequence, id: last.id }, bound, now) : null,
-        hasMore: last !== undefined,
-        limit,
-      },
-    };
+    const { rows: items, ...envelope } = page.cut(found, ({ sequence, id }) => ({ value: sequence, id }));
+    return { status: 200, body: { items, ...envelope } };
   },
 
   async verifyAuditLog({ query, principal, context }) {

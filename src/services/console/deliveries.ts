@@ -2,11 +2,11 @@
 import type { Context } from '../../context';
 import type { Handlers } from '../../contracts/operation';
 import type { webhookOperations } from '../../contracts/operations/webhooks';
-import { pageSize } from '../../contracts/page';
-import { problem } from '../../contracts/problem';
+import { didYouMean, problem } from '../../contracts/problem';
 import type { WebhookDelivery } from '../../contracts/webhook';
 import { webhookCatalog } from '../../catalog/agent-events';
 import type { LoggedEvent } from '../../domain/webhooks/envelope';
+import { openPage } from '../../domain/list-page';
 import { nearest } from '../../domain/suggest';
 import { patternsToRegex, matchesPattern } from '../../domain/webhooks/patterns';
 import { sendTo } from '../../events/webhooks/deliver';
@@ -59,7 +59,7 @@ function sampleEvent(webhook: WebhookRecord, asked: string | undefined, at: { id
       wanted,
       webhookCatalog.map(({ id }) => id),
     );
-    const message = `/eventType: no event type of the catalog is called ${wanted}${suggestion ? `; did you mean ${suggestion}?` : ''}`;
+    const message = `/eventType: no event type of the catalog is called ${wanted}${didYouMean(suggestion)}`;
     const finding = { path: '/eventType', code: 'unknown_event_type', message, ...(suggestion ? { suggestion } : {}) };
     throw problem('validation_error', { message, findings: [finding] });
   }
@@ -95,23 +95,14 @@ export const deliveryHandlers: DeliveryHandlers = {
 
   async listWebhookDeliveries({ params, query, principal, context }) {
     const webhook = await ownWebhook(context, principal, params.id);
-    const { continuationToken, limit: asked, from, to, status, eventType } = query;
-    const now = context.clock.now();
-    const limit = pageSize(asked);
-    const bound = ['deliveries', webhook._id, status, eventType, from, to];
-    const position = continuationToken === undefined ? undefined : context.sealer.open(continuationToken, bound, now);
-    if (position === null) throw problem('invalid_cursor');
+    const { from, to, status, eventType } = query;
+    const page = openPage(context, query, ['deliveries', webhook._id, status, eventType, from, to]);
     const filter = { status, eventType, from: from ? new Date(from) : undefined, to: to ? new Date(to) : undefined };
-    const after = position ? { at: new Date(Number(position.value)), id: position.id } : null;
+    const after = page.after ? { at: new Date(Number(page.after.value)), id: page.after.id } : null;
     const place = { orgId: principal.orgId, webhookId: webhook._id };
-    const found = await pageOfDeliveries(context.store, place, filter, { limit: limit + 1, after });
-    const page = found.slice(0, limit);
-    const last = found.length > limit ? page.at(-1) : undefined;
-    const next = last ? context.sealer.seal({ value: last.createdAt.getTime(), id: last._id }, bound, now) : null;
-    return {
-      status: 200,
-      body: { items: page.map(present), continuationToken: next, hasMore: last !== undefined, limit },
-    };
+    const found = await pageOfDeliveries(context.store, place, filter, { limit: page.readMax, after });
+    const { rows, ...envelope } = page.cut(found, ({ createdAt, _id: id }) => ({ value: createdAt.getTime(), id }));
+    return { status: 200, body: { items: rows.map(present), ...envelope } };
   },
 
   async retryWebhookDelivery({ params, principal, context }) {

@@ -2,9 +2,9 @@
 import type { Context } from '../../context';
 import type { Handlers } from '../../contracts/operation';
 import type { webhookOperations } from '../../contracts/operations/webhooks';
-import { pageSize } from '../../contracts/page';
-import { problem } from '../../contracts/problem';
+import { didYouMean, problem } from '../../contracts/problem';
 import { webhookCatalog } from '../../catalog/agent-events';
+import { openPage } from '../../domain/list-page';
 import { checkWebhook } from '../../domain/webhooks/check';
 import { contentOf } from '../../domain/webhooks/envelope';
 import { FEED_HORIZON_MS, pageOfFeed, type EventRecord } from '../../store/events';
@@ -30,40 +30,31 @@ function patternsOf(text: string | undefined): string[] | null {
   ).map((finding) => ({ ...finding, path: 'eventTypes' }));
   const [first] = findings;
   if (!first) return patterns;
-  const hint = first.suggestion ? `; did you mean ${first.suggestion}?` : '';
-  throw problem('validation_error', { message: `eventTypes: ${first.message}${hint}`, findings });
+  throw problem('validation_error', {
+    message: `eventTypes: ${first.message}${didYouMean(first.suggestion)}`,
+    findings,
+  });
 }
 
 /** Handler of `/console/api/events`. */
 export const feedHandlers: Pick<Handlers<typeof webhookOperations, Context>, 'readEventLog'> = {
   async readEventLog({ query, principal, context }) {
-    const { after, eventTypes, resourceId, limit: asked } = query;
-    const now = context.clock.now();
-    const limit = pageSize(asked);
-    const bound = ['events', principal.orgId, eventTypes, resourceId];
-    const position = after === undefined ? undefined : context.sealer.open(after, bound, now, KEPT_MS);
-    if (position === null) throw problem('invalid_cursor');
+    const { after: continuationToken, eventTypes, resourceId, limit } = query;
+    const wanted = { limit, continuationToken, lifetimeMs: KEPT_MS };
+    const page = openPage(context, wanted, ['events', principal.orgId, eventTypes, resourceId]);
+    const { now, after } = page;
     const oldest = now.getTime() - KEPT_MS;
-    const from = position
-      ? { at: new Date(Math.max(Number(position.value), oldest)), id: position.id }
+    const from = after
+      ? { at: new Date(Math.max(Number(after.value), oldest)), id: after.id }
       : { at: new Date(oldest), id: '' };
     // Younger events may still get neighbours that become visible later; they are shown a moment from now.
     const until = new Date(now.getTime() - FEED_HORIZON_MS);
     const filter = { patterns: patternsOf(eventTypes), resourceId };
-    const found = await pageOfFeed(context.store, principal.orgId, filter, { from, until, limit: limit + 1 });
-    const page = found.slice(0, limit);
-    const last = found.length > limit ? page.at(-1) : undefined;
-    const next = last
-      ? { value: last.received_at.getTime(), id: last._id }
-      : { value: Math.max(until.getTime(), from.at.getTime()), id: '' };
-    return {
-      status: 200,
-      body: {
-        items: page.map(present),
-        continuationToken: context.sealer.seal(next, bound, now),
-        hasMore: last !== undefined,
-        limit,
-      },
-    };
+    const found = await pageOfFeed(context.store, principal.orgId, filter, { from, until, limit: page.readMax });
+    const { rows, ...envelope } = page.cut(found, (event) => ({ value: event.received_at.getTime(), id: event._id }));
+    // Where the log ends for now, its reader goes on later.
+    const next =
+      envelope.continuationToken ?? page.seal({ value: Math.max(until.getTime(), from.at.getTime()), id: '' });
+    return { status: 200, body: { items: rows.map(present), ...envelope, continuationToken: next } };
   },
 };

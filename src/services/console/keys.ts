@@ -3,13 +3,12 @@ import type { Context } from '../../context';
 import type { ApiKey, KeyStatus, UpdateApiKey } from '../../contracts/key';
 import type { Handlers } from '../../contracts/operation';
 import type { consoleOperations } from '../../contracts/operations/console';
-import { pageSize } from '../../contracts/page';
 import type { Principal, Tier } from '../../contracts/principal';
 import { problem } from '../../contracts/problem';
 import { FIRST_VERSION, LATEST_VERSION } from '../../contracts/version';
 import { hashKey, lastFour, maskedKey, mintKey } from '../../domain/api-key';
 import { changedFields } from '../../domain/audit';
-import { matchesTag, recordTag, stateTag, weakTag } from '../../domain/etag';
+import { openPage } from '../../domain/list-page';
 import {
   changeKey,
   countLiveKeys,
@@ -22,6 +21,7 @@ import {
 } from '../../store/keys';
 import { readUsage, type UsageFigures } from '../../store/usage';
 import { requireFutureExpiry, requireGrantable } from './key-rules';
+import { readTagOf, requireMatch, tagHeader, tagOf, type Headers } from './record-tags';
 
 type KeyHandlers = Pick<
   Handlers<typeof consoleOperations, Context>,
@@ -74,14 +74,6 @@ function present(key: KeyRecord, { now, tier, usage = UNUSED }: View): ApiKey {
   };
 }
 
-/** The tag of the record; a read adds the usage it shows, which `If-Match` does not ask about. */
-const tagOf = (key: KeyRecord): string => recordTag(key._id, key.version);
-/** A reply that shows a key carries its tag as a bare header: one that can be cached would be stored. */
-const tagHeader = (key: KeyRecord) => ({ ETag: weakTag(tagOf(key)) });
-const readTagOf = (key: KeyRecord, shown: ApiKey): string =>
-  `${tagOf(key)}.u${stateTag(shown.totalRequests, shown.lastUsedAt, shown.status)}`;
-const withoutUsage = (header: string): string => header.replace(/\.u[A-Za-z0-9_-]+(?="|$|,)/g, '');
-
 async function presented(context: Context, principal: Principal, key: KeyRecord): Promise<ApiKey> {
   const now = context.clock.now();
   const usage = await readUsage(context.store, [key._id], now);
@@ -92,17 +84,6 @@ async function ownKey(context: Context, principal: Principal, id: string): Promi
   const key = await findKey(context.store, principal.orgId, id);
   if (!key) throw problem('not_found', { message: 'No such API key in this org.' });
   return key;
-}
-
-type Headers = Readonly<Record<string, string | string[] | undefined>>;
-
-function requireMatch(headers: Headers, key: KeyRecord): void {
-  const expected = headers['if-match'];
-  if (expected === undefined || matchesTag(withoutUsage(String(expected)), weakTag(tagOf(key)))) return;
-  throw problem('version_conflict', {
-    facts: { current: weakTag(tagOf(key)) },
-    headers: { ETag: weakTag(tagOf(key)) },
-  });
 }
 
 function requireNotRevoked(key: KeyRecord): void {
@@ -178,35 +159,19 @@ async function change(
 /** Handlers of `/console/api/api-keys`. */
 export const keyHandlers: KeyHandlers = {
   async listApiKeys({ query, principal, context }) {
-    const { continuationToken, limit: asked, ...filters } = query;
-    const now = context.clock.now();
-    const limit = pageSize(asked);
-    const bound = ['api-keys', principal.orgId, filters.kind, filters.status, filters.scope];
-    const position = continuationToken === undefined ? undefined : context.sealer.open(continuationToken, bound, now);
-    if (position === null) throw problem('invalid_cursor');
-    const found = await listKeys(context.store, {
-      ...filters,
-      orgId: principal.orgId,
-      beforeId: position?.id,
-      now,
-      limit: limit + 1,
-    });
-    const page = found.slice(0, limit);
-    const last = found.length > limit ? page.at(-1) : undefined;
+    const { kind, status, scope } = query;
+    const page = openPage(context, query, ['api-keys', principal.orgId, kind, status, scope]);
+    const { now, after, readMax } = page;
+    const list = { kind, status, scope, orgId: principal.orgId, beforeId: after?.id, now, limit: readMax };
+    const found = await listKeys(context.store, list);
+    const { rows, ...envelope } = page.cut(found, ({ _id: id }) => ({ value: id, id }));
     const usage = await readUsage(
       context.store,
-      page.map((key) => key._id),
+      rows.map((key) => key._id),
       now,
     );
-    return {
-      status: 200,
-      body: {
-        items: page.map((key) => present(key, { now, tier: principal.tier, usage: usage.get(key._id) })),
-        continuationToken: last ? context.sealer.seal({ value: last._id, id: last._id }, bound, now) : null,
-        hasMore: last !== undefined,
-        limit,
-      },
-    };
+    const items = rows.map((key) => present(key, { now, tier: principal.tier, usage: usage.get(key._id) }));
+    return { status: 200, body: { items, ...envelope } };
   },
 
   async createApiKey({ body, principal, context, newId, isRepeat }) {
@@ -222,7 +187,7 @@ export const keyHandlers: KeyHandlers = {
   async getApiKey({ params, principal, context }) {
     const key = await ownKey(context, principal, params.id);
     const body = await presented(context, principal, key);
-    return { status: 200, etag: readTagOf(key, body), body };
+    return { status: 200, etag: readTagOf(key, body.totalRequests, body.lastUsedAt, body.status), body };
   },
 
   async updateApiKey({ params, body, principal, context, headers, isRepeat }) {

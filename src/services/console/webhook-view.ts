@@ -3,19 +3,13 @@ import type { Context } from '../../context';
 import type { Webhook } from '../../contracts/webhook';
 import { webhookCatalog } from '../../catalog/agent-events';
 import { eventCatalog } from '../../catalog/events';
-import { recordTag, stateTag, weakTag } from '../../domain/etag';
+import { secretsInForce } from '../../domain/webhooks/secrets';
 import { deliveryStats, type DeliveryStats } from '../../store/deliveries';
-import type { StoredSecret, WebhookRecord } from '../../store/webhooks';
+import type { WebhookRecord } from '../../store/webhooks';
 
 const DAY_MS = 86_400_000;
 
 const isoOrNull = (moment: Date | null): string | null => moment?.toISOString() ?? null;
-/** What a secret is sealed for. */
-export const boundTo = ({ _id, orgId }: Pick<WebhookRecord, '_id' | 'orgId'>): string => `webhook:${orgId}:${_id}`;
-
-/** The secrets that sign at this moment, newest first. */
-export const secretsInForce = (secrets: readonly StoredSecret[], now: Date): StoredSecret[] =>
-  secrets.filter(({ endsAt }) => endsAt === null || endsAt > now);
 
 function present(record: WebhookRecord, stats24h: DeliveryStats, now: Date): Webhook {
   const { url, description, eventTypes, filters, payload, format, ordered, ratePerMinute, apiVersion } = record;
@@ -52,13 +46,6 @@ export async function presented(context: Context, record: WebhookRecord): Promis
   const stats = await deliveryStats(context.store, record._id, new Date(now.getTime() - DAY_MS));
   return present(record, stats, now);
 }
-
-export const tagOf = (record: WebhookRecord): string => recordTag(record._id, record.version);
-export const tagHeader = (record: WebhookRecord) => ({ ETag: weakTag(tagOf(record)) });
-/** A read shows figures as well, which `If-Match` does not ask about. */
-export const readTagOf = (record: WebhookRecord, { stats24h, failingSince, secrets }: Webhook): string =>
-  `${tagOf(record)}.u${stateTag(stats24h, failingSince, secrets.length)}`;
-export const withoutFigures = (header: string): string => header.replace(/\.u[A-Za-z0-9_-]+(?="|$|,)/g, '');
 
 /** Every event type that an endpoint can ask for. */
 export const eventTypeEntries = webhookCatalog.map((entry) => ({

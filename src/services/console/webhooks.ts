@@ -2,15 +2,15 @@
 import type { Context } from '../../context';
 import type { Handlers } from '../../contracts/operation';
 import type { webhookOperations } from '../../contracts/operations/webhooks';
-import { pageSize } from '../../contracts/page';
 import type { Principal } from '../../contracts/principal';
-import { problem } from '../../contracts/problem';
+import { didYouMean, problem } from '../../contracts/problem';
 import { type CreateWebhook, type WebhookSettings } from '../../contracts/webhook';
 import { LATEST_VERSION } from '../../contracts/version';
 import { webhookCatalog } from '../../catalog/agent-events';
 import { changedFields } from '../../domain/audit';
-import { matchesTag, weakTag } from '../../domain/etag';
+import { openPage } from '../../domain/list-page';
 import { checkWebhook } from '../../domain/webhooks/check';
+import { boundTo, secretsInForce } from '../../domain/webhooks/secrets';
 import { mintWebhookSecret } from '../../domain/webhooks/signature';
 import {
   changeWebhook,
@@ -23,16 +23,8 @@ import {
   type WebhookChange,
   type WebhookRecord,
 } from '../../store/webhooks';
-import {
-  boundTo,
-  eventTypeEntries,
-  presented,
-  readTagOf,
-  secretsInForce,
-  tagHeader,
-  tagOf,
-  withoutFigures,
-} from './webhook-view';
+import { readTagOf, requireMatch, tagHeader, tagOf, type Headers } from './record-tags';
+import { eventTypeEntries, presented } from './webhook-view';
 
 type Names =
   | 'listWebhooks'
@@ -44,7 +36,6 @@ type Names =
   | 'enableWebhook'
   | 'listEventTypes';
 type WebhookHandlers = Pick<Handlers<typeof webhookOperations, Context>, Names>;
-type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** Endpoints of an org. */
 export const WEBHOOKS_MAX = 20;
@@ -60,12 +51,6 @@ export async function ownWebhook(context: Context, { orgId }: Principal, id: str
   return record;
 }
 
-function requireMatch(headers: Headers, record: WebhookRecord): void {
-  const expected = headers['if-match'];
-  if (expected === undefined || matchesTag(withoutFigures(String(expected)), weakTag(tagOf(record)))) return;
-  throw problem('version_conflict', { facts: { current: weakTag(tagOf(record)) }, headers: tagHeader(record) });
-}
-
 function requireValid(
   context: Context,
   settings: Pick<WebhookSettings, 'eventTypes' | 'filters'> & { url?: string },
@@ -73,9 +58,10 @@ function requireValid(
   const findings = checkWebhook(settings, { catalog: webhookCatalog, allowLoopback: context.config.webhooks.loopback });
   const [first] = findings;
   if (!first) return;
-  const hint = first.suggestion ? `; did you mean ${first.suggestion}?` : '';
   const message =
-    findings.length === 1 ? `${first.path}: ${first.message}${hint}` : `${findings.length} fields are not valid`;
+    findings.length === 1
+      ? `${first.path}: ${first.message}${didYouMean(first.suggestion)}`
+      : `${findings.length} fields are not valid`;
   throw problem('validation_error', { message, findings });
 }
 
@@ -180,28 +166,13 @@ function rotated(
 /** Handlers of `/console/api/webhooks` and of the event types they can ask for. */
 export const webhookHandlers: WebhookHandlers = {
   async listWebhooks({ query, principal, context }) {
-    const { continuationToken, limit: asked, status } = query;
-    const now = context.clock.now();
-    const limit = pageSize(asked);
-    const bound = ['webhooks', principal.orgId, status];
-    const position = continuationToken === undefined ? undefined : context.sealer.open(continuationToken, bound, now);
-    if (position === null) throw problem('invalid_cursor');
-    const found = await listWebhooks(context.store, principal.orgId, {
-      limit: limit + 1,
-      status,
-      beforeId: position?.id,
-    });
-    const page = found.slice(0, limit);
-    const last = found.length > limit ? page.at(-1) : undefined;
-    return {
-      status: 200,
-      body: {
-        items: await Promise.all(page.map((record) => presented(context, record))),
-        continuationToken: last ? context.sealer.seal({ value: last._id, id: last._id }, bound, now) : null,
-        hasMore: last !== undefined,
-        limit,
-      },
-    };
+    const { status } = query;
+    const page = openPage(context, query, ['webhooks', principal.orgId, status]);
+    const list = { limit: page.readMax, status, beforeId: page.after?.id };
+    const found = await listWebhooks(context.store, principal.orgId, list);
+    const { rows, ...envelope } = page.cut(found, ({ _id: id }) => ({ value: id, id }));
+    const items = await Promise.all(rows.map((record) => presented(context, record)));
+    return { status: 200, body: { items, ...envelope } };
   },
 
   async createWebhook({ body, principal, context, newId, isRepeat }) {
@@ -216,7 +187,8 @@ export const webhookHandlers: WebhookHandlers = {
   async getWebhook({ params, principal, context }) {
     const record = await ownWebhook(context, principal, params.id);
     const body = await presented(context, record);
-    return { status: 200, etag: readTagOf(record, body), body };
+    const { stats24h, failingSince, secrets } = body;
+    return { status: 200, etag: readTagOf(record, stats24h, failingSince, secrets.length), body };
   },
 
   async updateWebhook({ params, body, principal, context, headers, isRepeat }) {

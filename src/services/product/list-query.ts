@@ -1,7 +1,6 @@
 /** Query parameters → a page request. The contract has already refused unknown names and wrongly typed single values. */
 import { FILTERS_MAX } from '../../contracts/operations/products';
-import { pageSize } from '../../contracts/page';
-import { problem, type Finding } from '../../contracts/problem';
+import { problem, refuseFindings, type Finding } from '../../contracts/problem';
 import { nearest } from '../../domain/suggest';
 import { customParameter } from '../../resources/custom-fields';
 import { filterParameters, type FilterParameter } from '../../resources/filters';
@@ -15,10 +14,10 @@ export interface ListQuery {
   filters: ResourceFilter[];
   orderBy: string;
   direction: 'asc' | 'desc';
-  limit: number;
+  limit?: number | undefined;
   /** Tombstones are listed, too. */
   includeDeleted: boolean;
-  token: string | null;
+  continuationToken?: string | undefined;
 }
 
 type Read = { value: string | number } | { finding: Pick<Finding, 'code' | 'message' | 'suggestion'> };
@@ -116,11 +115,8 @@ export function readFilters(row: Resource, query: Record<string, unknown>): Reso
       : readSingle(parameter, given, findings);
     return { field: parameter.field, operator: parameter.operator, values };
   });
-  const [first] = findings;
-  if (!first) return [...filters, ...custom];
-  const text = findings.length === 1 ? `${first.path}: ${first.message}` : `${findings.length} problems in the query`;
-  const hint = findings.length === 1 && first.suggestion ? `; did you mean ${first.suggestion}?` : '';
-  throw problem('validation_error', { message: `${text}${hint}`, findings });
+  refuseFindings(findings, 'query');
+  return [...filters, ...custom];
 }
 
 /** Reads the query of a list. */
@@ -136,8 +132,8 @@ export function readListQuery(row: Resource, query: Record<string, unknown>): Li
     filters: readFilters(row, query),
     orderBy: orderBy ?? 'createdAt',
     direction: orderDirection ?? 'desc',
-    limit: pageSize(limit),
+    limit,
     includeDeleted: includeDeleted ?? false,
-    token: continuationToken ?? null,
+    continuationToken,
   };
 }

@@ -22,11 +22,12 @@ export const withParent =
     if (!found) throw noSuchRecord(parent.row);
     const own: ResourceFilter = { field: parent.field, operator: 'eq', values: [found.id] };
     const place = placeOf(route, call);
+    const given = { [parent.field]: found.id, [parent.author]: principal.id };
     return handle(route, {
       ...call,
       params: { id: params.noteId ?? '' },
       parentId: found.id,
       place: { ...place, only: [...(place.only ?? []), own] },
-      ...(action === 'create' ? { body: { ...call.body, [parent.field]: found.id, authorId: principal.id } } : {}),
+      ...(action === 'create' ? { body: { ...call.body, ...given } } : {}),
     });
   };

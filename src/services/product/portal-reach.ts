@@ -1,6 +1,6 @@
 /** The generic handlers as portal tokens see them: what may be asked is checked before, what is shown is chosen after. */
 import type { PortalPrincipal } from '../../contracts/principal';
-import { problem, type Finding } from '../../contracts/problem';
+import { problem, refuseFindings, type Finding } from '../../contracts/problem';
 import { nearest } from '../../domain/suggest';
 import { filterParameters, sortFields } from '../../resources/filters';
 import { PORTAL_BASE_FIELDS, PORTAL_COMMON_FILTERS, type PortalReach } from '../../resources/portal-reach';
@@ -11,15 +11,6 @@ import type { ProductCall, ProductHandler, ProductReply } from './call';
 import { portalPlace, reachOf } from './portal-scope';
 
 const PAGE_PARAMETERS = ['limit', 'continuationToken', 'orderBy', 'orderDirection'];
-
-function refuse(findings: Finding[], where: 'query' | 'body'): void {
-  const [first] = findings;
-  if (!first) return;
-  const text =
-    findings.length === 1 ? `${first.path}: ${first.message}` : `${findings.length} problems in the ${where}`;
-  const hint = findings.length === 1 && first.suggestion ? `; did you mean ${first.suggestion}?` : '';
-  throw problem('validation_error', { message: `${text}${hint}`, findings });
-}
 
 /** A name that this caller does not know, whether or not others do. */
 function unknownField(path: string, name: string, known: readonly string[]): Finding {
@@ -45,7 +36,7 @@ function checkQuery(row: Resource, { shows }: PortalReach, query: Record<string,
     .map((name) => unknownField(name, name, known));
   const { orderBy } = query;
   if (typeof orderBy === 'string' && !sortable.includes(orderBy)) findings.push(oneOf('orderBy', orderBy, sortable));
-  refuse(findings, 'query');
+  refuseFindings(findings, 'query');
 }
 
 function checkBody(
@@ -62,7 +53,7 @@ function checkBody(
     }
     return allowed === 'any' || allowed.includes(String(value)) ? [] : [oneOf(`/${name}`, value, allowed)];
   });
-  refuse(findings, 'body');
+  refuseFindings(findings, 'body');
 }
 
 /** The caller's own contact, while the company has it. */

@@ -2,10 +2,10 @@
 import type { Context } from '../../context';
 import type { Handlers } from '../../contracts/operation';
 import type { portalOperations } from '../../contracts/operations/portal';
-import { pageSize } from '../../contracts/page';
 import type { PortalSession } from '../../contracts/portal';
 import type { PortalPrincipal, Principal } from '../../contracts/principal';
 import { problem } from '../../contracts/problem';
+import { openPage } from '../../domain/list-page';
 import { audit } from '../../store/audit-trail';
 import { findClientUser, type ClientUser } from '../../store/client-users';
 import {
@@ -74,19 +74,12 @@ export const portalHandlers: Handlers<typeof portalOperations, Context> = {
 
   async listPortalSessions({ context, principal, params, query }) {
     const user = await requireClientUser(context, principal.orgId, params.id);
-    const limit = pageSize(query.limit);
-    const now = context.clock.now();
-    const bound = [principal.orgId, PATH, user.id, 'sessions'];
-    const after = query.continuationToken ? context.sealer.open(query.continuationToken, bound, now) : null;
-    if (query.continuationToken && !after) throw problem('invalid_cursor');
+    const page = openPage(context, query, [principal.orgId, PATH, user.id, 'sessions']);
+    const { after, now, readMax } = page;
     const whose = { orgId: principal.orgId, clientUserId: user.id };
-    const found = await listPortalSessions(context.store, whose, { after, limit: limit + 1, now });
-    const shown = found.slice(0, limit);
-    const last = shown.at(-1);
-    const hasMore = found.length > limit;
-    const continuationToken =
-      hasMore && last ? context.sealer.seal({ value: last.createdAt.getTime(), id: last._id }, bound, now) : null;
-    return { status: 200, body: { items: shown.map(present), continuationToken, hasMore, limit } };
+    const found = await listPortalSessions(context.store, whose, { after, limit: readMax, now });
+    const { rows, ...envelope } = page.cut(found, ({ createdAt, _id: id }) => ({ value: createdAt.getTime(), id }));
+    return { status: 200, body: { items: rows.map(present), ...envelope } };
   },
 
   async revokePortalSession(call) {

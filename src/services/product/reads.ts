@@ -2,6 +2,7 @@
 import { COUNT_MAX, type ProductRoute } from '../../contracts/operations/products';
 import { problem } from '../../contracts/problem';
 import { recordTag, stateTag } from '../../domain/etag';
+import { openPage } from '../../domain/list-page';
 import type { Position } from '../../domain/sealed-token';
 import { goneUpTo } from '../../domain/tombstones';
 import type { AnyRecord } from '../../resources/resource';
@@ -25,16 +26,8 @@ const boundTo = ({ operation }: ProductRoute, { principal, parentId }: ProductCa
   ...(principal.kind === 'portal' ? [principal.companyId] : []),
 ];
 
-function openToken(route: ProductRoute, call: ProductCall, query: ListQuery): Position | null {
-  if (query.token === null) return null;
-  const { sealer, clock } = call.context;
-  const position = sealer.open(query.token, boundTo(route, call, query), clock.now());
-  if (position) return position;
-  throw problem('invalid_cursor', {
-    message:
-      'The continuation token does not belong to this list: keep its filters and its order, or begin without a token.',
-  });
-}
+const TOKEN_REFUSAL =
+  'The continuation token does not belong to this list: keep its filters and its order, or begin without a token.';
 
 /** A list that looks at more records than two seconds allow is refused with what would help, when filters are the cause. */
 const orTooSlow = <Found>(reading: Promise<Found>, filters: ListQuery['filters']): Promise<Found> =>
@@ -57,27 +50,19 @@ function item({ record, deletedAt }: ListedRecord): unknown {
 
 /** One page. Its tag is made of ids and versions, so that an unchanged page costs no serialisation. */
 export async function listRecords(route: ProductRoute, call: ProductCall): Promise<ProductReply> {
-  const { store, sealer, clock } = call.context;
   const query = readListQuery(route.resource, call.query);
-  const after = openToken(route, call, query);
-  const page = {
-    ...query,
-    after,
-    limit: query.limit + 1,
-    deletedAfter: query.includeDeleted ? goneUpTo(clock.now()) : null,
-  };
-  const found = await orTooSlow(listResources(store, placeOf(route, call), page), query.filters);
-  const listed = found.slice(0, query.limit);
-  const last = listed.at(-1)?.record;
-  const hasMore = found.length > listed.length;
-  const continuationToken =
-    hasMore && last ? sealer.seal(positionOf(last, query.orderBy), boundTo(route, call, query), clock.now()) : null;
-  const versions = listed.map(({ record }) => recordTag(record.id, record.version));
+  const page = openPage(call.context, { ...query, refusal: TOKEN_REFUSAL }, boundTo(route, call, query));
+  const { after, readMax, now } = page;
+  const list = { ...query, after, limit: readMax, deletedAfter: query.includeDeleted ? goneUpTo(now) : null };
+  const reading = listResources(call.context.store, placeOf(route, call), list);
+  const found = await orTooSlow(reading, query.filters);
+  const { rows, ...envelope } = page.cut(found, ({ record }) => positionOf(record, query.orderBy));
+  const versions = rows.map(({ record }) => recordTag(record.id, record.version));
   return {
     status: 200,
-    body: { items: listed.map(item), continuationToken, hasMore, limit: query.limit },
+    body: { items: rows.map(item), ...envelope },
     // The token is left out: it is sealed anew each time and follows from the last row and `hasMore`.
-    etag: stateTag(route.operation.id, versions, hasMore, query.limit),
+    etag: stateTag(route.operation.id, versions, envelope.hasMore, envelope.limit),
   };
 }
 

@@ -1,5 +1,5 @@
 /** References between records: what a record names must exist in its tenant, and events may ask for their labels. */
-import { problem, type Finding } from '../../contracts/problem';
+import { refuseFindings, type Finding } from '../../contracts/problem';
 import { labelledBy, labelsOf, namedBy, readTexts, type Named } from '../../events/record-labels';
 import type { ChangeLabels } from '../../events/record-events';
 import type { AnyRecord } from '../../resources/resource';
@@ -26,11 +26,6 @@ export async function checkReferences(
   const set = namedBy(row, after, (field) => before?.[field] !== after[field]);
   const texts = await readTexts(store, place, [...set, ...[before, after].flatMap((one) => labelledBy(row, one))]);
   const findings = set.filter(({ id }) => texts[id] === undefined).map(unknownRecord);
-  const [first] = findings;
-  if (first) {
-    const message =
-      findings.length === 1 ? `${first.path}: ${first.message}` : `${findings.length} problems in the body`;
-    throw problem('validation_error', { message, findings });
-  }
+  refuseFindings(findings, 'body');
   return { before: labelsOf(row, before, texts), after: labelsOf(row, after, texts) };
 }

@@ -1,22 +1,15 @@
 /** What agents report about their own work reaches webhooks, and never an agent. */
 import { executions } from '../../../src/store/executions';
 import { activeAgent, definitionWith, fire, GATE, openGateOf, run, VARIABLES } from '../../support/agents';
-import { joinStack, text, waitFor, waitForExecution, type Harness, type TestOrg } from '../../support/harness';
-import { receiver, register, stopReceivers } from './support';
+import { text, waitFor, waitForExecution, type Harness, type TestOrg } from '../../support/harness';
+import { eachInOwnOrg, receiver, register } from './support';
 
 let harness: Harness;
 let org: TestOrg;
-
-beforeAll(() => {
-  harness = joinStack();
-});
-beforeEach(async () => {
-  org = await harness.newOrg();
-});
-afterAll(async () => {
-  await stopReceivers();
-  await harness.close();
-});
+eachInOwnOrg(
+  (joined) => (harness = joined),
+  (given) => (org = given),
+);
 
 type Sink = Awaited<ReturnType<typeof receiver>>;
 const typesOf = (sink: Sink): string[] => sink.requests.map(({ body }) => (body as { type: string }).type).toSorted();

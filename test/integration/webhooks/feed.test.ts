@@ -1,18 +1,15 @@
 import { events, FEED_HORIZON_MS, type EventRecord } from '../../../src/store/events';
 import { derivedId } from '../../../src/domain/ids';
 import { fire } from '../../support/agents';
-import { joinStack, list, text, waitFor, type Body, type Harness, type TestOrg } from '../../support/harness';
+import { list, text, waitFor, type Body, type Harness, type TestOrg } from '../../support/harness';
+import { eachInOwnOrg } from './support';
 
 let harness: Harness;
 let org: TestOrg;
-
-beforeAll(() => {
-  harness = joinStack();
-});
-beforeEach(async () => {
-  org = await harness.newOrg();
-});
-afterAll(() => harness.close());
+eachInOwnOrg(
+  (joined) => (harness = joined),
+  (given) => (org = given),
+);
 
 const FEED = '/console/api/events';
 const read = async (query = '') => (await org.call('GET', `${FEED}${query}`)).body;

@@ -6,25 +6,20 @@ import { connectEngine, type Engine } from '../../../src/engine/connect';
 import { webhooks } from '../../../src/store/webhooks';
 import { insertUser } from '../../../src/store/users';
 import { activeAgent, fire, VARIABLES } from '../../support/agents';
-import { joinStack, list, text, waitFor, type Harness, type TestOrg } from '../../support/harness';
-import { receiver, register, stopReceivers, waitForDelivery, type Endpoint } from './support';
+import { list, text, waitFor, type Harness, type TestOrg } from '../../support/harness';
+import { eachInOwnOrg, receiver, register, waitForDelivery, type Endpoint } from './support';
 
 let harness: Harness;
 let engine: Engine;
 let org: TestOrg;
-
-beforeAll(() => {
-  harness = joinStack();
-  engine = connectEngine(readConfig(harness.address.env).temporal);
-});
-beforeEach(async () => {
-  org = await harness.newOrg();
-});
-afterAll(async () => {
-  await stopReceivers();
-  await engine.close();
-  await harness.close();
-});
+eachInOwnOrg(
+  (joined) => {
+    harness = joined;
+    engine = connectEngine(readConfig(harness.address.env).temporal);
+  },
+  (given) => (org = given),
+);
+afterAll(() => engine.close());
 
 const DAY = 86_400_000;
 

@@ -1,22 +1,15 @@
 import { newId } from '../../../src/domain/ids';
 import { deliveries } from '../../../src/store/deliveries';
 import { fire } from '../../support/agents';
-import { joinStack, list, text, waitFor, type Harness, type TestOrg } from '../../support/harness';
-import { deliveriesOf, receiver, register, stopReceivers, waitForDelivery } from './support';
+import { list, text, waitFor, type Harness, type TestOrg } from '../../support/harness';
+import { deliveriesOf, eachInOwnOrg, idsAt, receiver, register, waitForDelivery } from './support';
 
 let harness: Harness;
 let org: TestOrg;
-
-beforeAll(() => {
-  harness = joinStack();
-});
-beforeEach(async () => {
-  org = await harness.newOrg();
-});
-afterAll(async () => {
-  await stopReceivers();
-  await harness.close();
-});
+eachInOwnOrg(
+  (joined) => (harness = joined),
+  (given) => (org = given),
+);
 
 test('an ordered endpoint gets the versions of a resource one after the other, also through failures', async () => {
   let under = 0;
@@ -67,8 +60,7 @@ test('a rate spaces deliveries evenly and loses none', async () => {
   await register(org, sink.url, { ratePerMinute: 60 });
   await Promise.all(['a', 'b', 'c', 'd'].map((id) => fire(org, { name: id }, { id })));
   await waitFor(async () => times.length === 4, { timeoutMs: 30_000 });
-  const ids = sink.requests.map(({ headers }) => headers['webhook-id']);
-  expect(new Set(ids).size).toBe(4);
+  expect(new Set(idsAt(sink)).size).toBe(4);
   expect((times[3] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(2_900);
 }, 60_000);
 
@@ -86,8 +78,7 @@ test('a delivery whose process died between claim and record is found by the rel
     );
   await waitFor(async () => sink.requests.length === 2);
   await waitForDelivery(org, endpoint, { status: 'delivered' });
-  const ids = sink.requests.map(({ headers }) => headers['webhook-id']);
-  expect(new Set(ids).size).toBe(1);
+  expect(new Set(idsAt(sink)).size).toBe(1);
   expect(list((await org.call('GET', `${endpoint.path}/deliveries`)).body['items'])).toHaveLength(1);
 });
 

@@ -1,6 +1,7 @@
 import { joinStack, list, text, type Answer, type Harness, type TestOrg } from '../../support/harness';
 import { auditEntries } from '../../../src/store/audit';
 import { webhooks, type WebhookRecord } from '../../../src/store/webhooks';
+import { API } from './support';
 
 let harness: Harness;
 let org: TestOrg;
@@ -11,7 +12,6 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const API = '/console/api/webhooks';
 const URL_OK = 'https://hooks.example.com/in';
 const create = (
   fields: Record<string, unknown> = {},

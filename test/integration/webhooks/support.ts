@@ -1,6 +1,6 @@
 /** Receivers and endpoints that the webhook suites share. */
 import { Webhook } from 'standardwebhooks';
-import { list, text, waitFor, type Body, type TestOrg } from '../../support/harness';
+import { joinStack, list, text, waitFor, type Body, type Harness, type TestOrg } from '../../support/harness';
 import {
   startHttpServer,
   type Answer,
@@ -26,7 +26,7 @@ export async function register(org: TestOrg, url: string, fields: Record<string,
 
 const receivers: HttpStandIn[] = [];
 
-/** A receiver that answers as told; stopped by `stopReceivers`. */
+/** A receiver that answers as told; it is stopped with the suite of `eachInOwnOrg`. */
 export async function receiver(answer: (request: ReceivedRequest, nth: number) => Answer): Promise<HttpStandIn> {
   let count = 0;
   const started = await startHttpServer((request) => answer(request, (count += 1)));
@@ -34,9 +34,23 @@ export async function receiver(answer: (request: ReceivedRequest, nth: number) =
   return started;
 }
 
-export const stopReceivers = async (): Promise<void> => {
-  await Promise.all(receivers.splice(0).map((started) => started.stop()));
-};
+/** Joins the running stack for a suite and gives each test an org of its own. */
+export function eachInOwnOrg(joined: (harness: Harness) => void, given: (org: TestOrg) => void): void {
+  let harness: Harness;
+  beforeAll(() => {
+    harness = joinStack();
+    joined(harness);
+  });
+  beforeEach(async () => given(await harness.newOrg()));
+  afterAll(async () => {
+    await Promise.all(receivers.splice(0).map((started) => started.stop()));
+    await harness.close();
+  });
+}
+
+/** The ids under which events came to a receiver, in the order of their coming. */
+export const idsAt = ({ requests }: Pick<HttpStandIn, 'requests'>): (string | undefined)[] =>
+  requests.map(({ headers }) => headers['webhook-id']);
 
 /** The deliveries of an endpoint, newest first. */
 export async function deliveriesOf(org: TestOrg, endpoint: Endpoint, query = ''): Promise<Body[]> {

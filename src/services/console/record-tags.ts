@@ -1,0 +1,33 @@
+/** Entity tags of records that are shown with figures: a read has the figures in its tag, `If-Match` asks about the record alone. */
+import type { Call, Operation } from '../../contracts/operation';
+import type { Context } from '../../context';
+import { problem } from '../../contracts/problem';
+import { matchesTag, recordTag, stateTag, weakTag } from '../../domain/etag';
+
+interface Versioned {
+  _id: string;
+  version: number;
+}
+
+/** Request headers by lower-case name. */
+export type Headers = Call<Operation, Context>['headers'];
+
+const FIGURES = /\.u[A-Za-z0-9_-]+(?="|$|,)/g;
+
+/** The tag of a change: it says which version there is now. */
+export const tagOf = ({ _id, version }: Versioned): string => recordTag(_id, version);
+
+/** A reply that shows a secret carries its tag as a bare header: one that can be cached would be stored. */
+export const tagHeader = (record: Versioned) => ({ ETag: weakTag(tagOf(record)) });
+
+/** The tag of a read: another one as soon as any of the figures is. */
+export const readTagOf = (record: Versioned, ...figures: unknown[]): string =>
+  `${tagOf(record)}.u${stateTag(...figures)}`;
+
+/** Refuses a change that was meant for another version than there is; without `If-Match` it is meant for any. */
+export function requireMatch(headers: Headers, record: Versioned): void {
+  const expected = headers['if-match'];
+  const current = weakTag(tagOf(record));
+  if (expected === undefined || matchesTag(String(expected).replace(FIGURES, ''), current)) return;
+  throw problem('version_conflict', { facts: { current }, headers: { ETag: current } });
+}
