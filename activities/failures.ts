@@ -1,5 +1,6 @@
 /** Errors of the outside and of our own store → what Temporal should do about them. */
 import { activityInfo, ApplicationFailure, CancelledFailure } from '@temporalio/activity';
+import { TextError } from '../src/domain/text';
 import { ProviderError } from '../src/providers/error';
 
 /** A failure that another attempt cannot change. `type` becomes the step's error code. */
@@ -18,6 +19,8 @@ const passing = (type: string, message: string, delayMs?: number): ApplicationFa
 /** Turns what an outside effect threw into a failure; the last allowed attempt fails for good. */
 export function effectFailure(error: unknown, attemptsMax: number): unknown {
   if (error instanceof CancelledFailure || error instanceof ApplicationFailure) return error;
+  // The texts and the data of an execution stay as they are, so another attempt would render the same.
+  if (error instanceof TextError) return permanent(error.code, error.message);
   if (!(error instanceof ProviderError)) return error;
   const attempt = activityInfo().attempt;
   if (!error.retryable) return permanent(error.kind, error.message);

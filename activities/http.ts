@@ -1,6 +1,6 @@
 /** `http_request`: a guarded call to an address the agent's author chose. */
 import type { StepInput, StepResult } from '../src/contracts/messages';
-import { renderText, renderValue } from '../src/domain/text';
+import { renderText, renderUrl, renderValue } from '../src/domain/text';
 import { ProviderError } from '../src/providers/error';
 import type { Deps } from './deps';
 import { beating, runStep, type Effect, type StepRun } from './step';
@@ -37,7 +37,7 @@ async function call(deps: Deps, run: StepRun<'http_request'>): Promise<Effect> {
   const headers = Object.fromEntries(Object.entries(step.headers ?? {}).map(([name, value]) => [name, render(value)]));
   const reply = await deps.providers.http.request({
     method: step.method ?? 'GET',
-    url: render(step.url),
+    url: renderUrl(step.url, scope),
     headers,
     signal: run.signal,
     idempotencyKey: run.key,

@@ -117,11 +117,15 @@ function fill(part: Extract<TemplatePart, { kind: 'value' }>, scope: unknown): s
   return part.helper ? RUN[part.helper](read(first, scope), read(second, scope)) : textOf(read(first, scope));
 }
 
-function render(template: string, scope: unknown, escapeHtml: boolean, budget: Budget): string {
+/** What a value must become to stand where it does. */
+type Escape = (text: string) => string;
+const asIs: Escape = (text) => text;
+
+function render(template: string, scope: unknown, escape: Escape, budget: Budget): string {
   let text = '';
   for (const part of partsOf(template)) {
     const filled = part.kind === 'text' ? part.text : fill(part, scope);
-    const piece = part.kind === 'value' && escapeHtml ? escapeExpression(filled) : filled;
+    const piece = part.kind === 'value' ? escape(filled) : filled;
     spend(budget, piece.length);
     text += piece;
   }
@@ -130,7 +134,24 @@ function render(template: string, scope: unknown, escapeHtml: boolean, budget: B
 
 /** A text with its placeholders filled from `scope`. Absent values are empty; values are never read as templates. */
 export const renderText = (template: string, scope: unknown, options: { escapeHtml: boolean }): string =>
-  render(template, scope, options.escapeHtml, { left: RENDERED_MAX });
+  render(template, scope, options.escapeHtml ? escapeExpression : asIs, { left: RENDERED_MAX });
+
+const LONE_SURROGATE = /[\ud800-\udfff]/gu;
+const encodeForUrl: Escape = (text) => encodeURIComponent(text.replace(LONE_SURROGATE, '\ufffd'));
+const DOTS = /^(?:\.|%2e){1,2}$/i;
+const dotsIn = (address: string): number =>
+  (address.split(/[?#]/, 1)[0] ?? '').split(/[/\\]/).filter((part) => DOTS.test(part)).length;
+
+/**
+ * An address with its placeholders filled: a value is one piece of the path or the query, whatever it holds. Throws
+ * where a value would make a step back in the path, which no encoding prevents.
+ */
+export function renderUrl(template: string, scope: unknown): string {
+  const address = render(template, scope, encodeForUrl, { left: RENDERED_MAX });
+  if (dotsIn(address) > dotsIn(template))
+    throw new TextError('invalid_template', 'url: a placeholder is filled with dots that would lead to another path.');
+  return address;
+}
 
 /** The path of a text that is exactly one `{{path}}`. */
 function solePath(template: string): readonly string[] | undefined {
@@ -142,7 +163,7 @@ function solePath(template: string): readonly string[] | undefined {
 
 function renderString(template: string, scope: unknown, budget: Budget): unknown {
   const path = solePath(template);
-  if (!path) return render(template, scope, false, budget);
+  if (!path) return render(template, scope, asIs, budget);
   const value = readSegments(scope, path) ?? null;
   spend(budget, toJson(value).length);
   return value;

@@ -207,17 +207,17 @@ describe('http_request', () => {
     });
     const done = await runToEnd(
       [
-        call('/tickets?for={{event_payload.name}}', {
+        call('/tickets?for={{event_payload.name}}&by={{event_payload.who}}', {
           method: 'POST',
           headers: { 'X-From': '{{agent.name}}' },
           body: { title: 'For {{event_payload.name}}', tags: '{{event_payload.tags}}' },
         }),
         set('after', { id: '{{steps.call.output.body.id}}', ref: '{{steps.call.output.body}}' }),
       ],
-      { name: 'Ada', tags: ['x'] },
+      { name: 'Ada', tags: ['x'], who: 'a&b=c#d' },
     );
     expect(done['status']).toBe('completed');
-    const received = stub.requests.filter(({ path }) => path === '/tickets?for=Ada');
+    const received = stub.requests.filter(({ path }) => path === '/tickets?for=Ada&by=a%26b%3Dc%23d');
     expect(received).toEqual([expect.objectContaining({ method: 'POST', body: { title: 'For Ada', tags: ['x'] } })]);
     expect(received[0]?.headers).toMatchObject({ 'x-from': 'The agent', 'idempotency-key': `${text(done['id'])}:0` });
     expect(stepOf(done, 'call')).toMatchObject({ status: 'completed', credits_used: 0, attempts: 1 });
@@ -269,10 +269,14 @@ describe('http_request', () => {
     const failures = await Promise.all([
       runToEnd([call('', { url: 'http://169.254.169.254/latest/meta-data/' })]),
       runToEnd([call('/x', { headers: { 'X-Name': '{{event_payload.name}}' } })], { name: 'a\r\nHost: evil' }),
+      runToEnd([call('/tickets/{{event_payload.name}}/close')], { name: '..' }),
+      runToEnd([call('/x', { body: { text: '-{{event_payload.name}}'.repeat(6) } })], { name: 'x'.repeat(200_000) }),
     ]);
     expect(failures.map((done) => [done['status'], stepOf(done, 'call')['error']?.['code']])).toEqual([
       ['failed', 'blocked_address'],
       ['failed', 'invalid_input'],
+      ['failed', 'invalid_template'],
+      ['failed', 'text_too_large'],
     ]);
   });
 

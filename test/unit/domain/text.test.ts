@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { RENDERED_MAX, renderText, renderValue, TextError } from '../../../src/domain/text';
+import { RENDERED_MAX, renderText, renderUrl, renderValue, TextError } from '../../../src/domain/text';
 
 const scope = {
   event_payload: {
@@ -111,6 +111,52 @@ test('texts used long ago are forgotten and still render', () => {
   const first = plain('first {{event_payload.count}}');
   for (let index = 0; index < 600; index += 1) expect(plain(`${index} {{event_payload.count}}`)).toBe(`${index} 3`);
   expect(plain('first {{event_payload.count}}')).toBe(first);
+});
+
+describe('renderUrl', () => {
+  const base = 'https://psa.example.com/v1';
+
+  test.each([
+    ['/tickets/{{id}}', 'a/b', '/tickets/a%2Fb'],
+    ['/tickets/{{id}}', 'a b?x=1&y#z', '/tickets/a%20b%3Fx%3D1%26y%23z'],
+    ['/tickets?name={{id}}&limit=1', 'Ada & Co+%', '/tickets?name=Ada%20%26%20Co%2B%25&limit=1'],
+    ['/tickets/{{id}}', 'Zoë', '/tickets/Zo%C3%AB'],
+    ['/tickets/{{id}}/notes', '..tkt', '/tickets/..tkt/notes'],
+    ['/tickets/{{id}}', '\ud800', '/tickets/%EF%BF%BD'],
+    ['/tickets/../{{id}}', 'a', '/tickets/../a'],
+  ])('%s with %j', (template, id, path) => {
+    expect(renderUrl(`${base}${template}`, { id })).toBe(`${base}${path}`);
+  });
+
+  test.each([
+    ['/tickets/{{id}}/close', '..'],
+    ['/tickets/{{id}}', '.'],
+    ['/tickets/{{id}}', '..'],
+    ['/tickets/{{id}}./x', '.'],
+    ['/tickets/{{id}}%2e/x', '.'],
+    ['/tickets/{{id}}{{id}}?a=b', '.'],
+  ])('no value leads to another path: %s with %j', (template, id) => {
+    expect(() => renderUrl(`${base}${template}`, { id })).toThrow('another path');
+  });
+
+  test('whatever a value holds, the address keeps its host and the number of its parts', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 20 }), (id) => {
+        let rendered: string;
+        try {
+          rendered = renderUrl(`${base}/a/{{id}}/b?c={{id}}&d=1`, { id });
+        } catch (error) {
+          if (error instanceof TextError) return;
+          throw error;
+        }
+        const url = new URL(rendered);
+        expect([url.origin, url.hash]).toEqual(['https://psa.example.com', '']);
+        expect(url.pathname.split('/')).toHaveLength(5);
+        expect([...url.searchParams.keys()]).toEqual(['c', 'd']);
+        expect(url.searchParams.get('c')).toBe(id.replace(/[\ud800-\udfff]/gu, '\ufffd'));
+      }),
+    );
+  });
 });
 
 describe('renderValue', () => {
