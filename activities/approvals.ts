@@ -12,7 +12,7 @@ import { companyOfContact } from '../src/store/client-users';
 import { writeExecution, type SlotWrite } from '../src/store/execution-writes';
 import type { ExecutionRecord } from '../src/store/executions';
 import type { Deps } from './deps';
-import { permanent } from './failures';
+import { permanent, unrenderable } from './failures';
 import { recorded, withLight } from './light';
 import { keep, readForStep, readRunning, stepOf } from './record';
 import { scopeOf } from './scope';
@@ -69,7 +69,10 @@ async function approvalRecord(deps: Deps, record: ExecutionRecord, slot: number)
  */
 export async function openApproval(deps: Deps, input: StepInput): Promise<GateOpened> {
   const record = await readForStep(deps, input, true);
-  const approval = await approvals.openApproval(deps.store, await approvalRecord(deps, record, input.slot));
+  const asked = await approvalRecord(deps, record, input.slot).catch((error: unknown) => {
+    throw unrenderable(error);
+  });
+  const approval = await approvals.openApproval(deps.store, asked);
   const now = deps.clock.now();
   const written = await writeExecution(deps.store, {
     id: record._id,

@@ -7,6 +7,10 @@ import { ProviderError } from '../src/providers/error';
 export const permanent = (type: string, message: string): ApplicationFailure =>
   ApplicationFailure.create({ type, message, nonRetryable: true });
 
+/** The texts and the data of an execution stay as they are, so another attempt would render the same. */
+export const unrenderable = (error: unknown): unknown =>
+  error instanceof TextError ? permanent(error.code, error.message) : error;
+
 /** A failure worth another attempt, after `delayMs` when the other side asked for a pause. */
 const passing = (type: string, message: string, delayMs?: number): ApplicationFailure =>
   ApplicationFailure.create({
@@ -19,8 +23,7 @@ const passing = (type: string, message: string, delayMs?: number): ApplicationFa
 /** Turns what an outside effect threw into a failure; the last allowed attempt fails for good. */
 export function effectFailure(error: unknown, attemptsMax: number): unknown {
   if (error instanceof CancelledFailure || error instanceof ApplicationFailure) return error;
-  // The texts and the data of an execution stay as they are, so another attempt would render the same.
-  if (error instanceof TextError) return permanent(error.code, error.message);
+  if (error instanceof TextError) return unrenderable(error);
   if (!(error instanceof ProviderError)) return error;
   const attempt = activityInfo().attempt;
   if (!error.retryable) return permanent(error.kind, error.message);

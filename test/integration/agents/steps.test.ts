@@ -288,6 +288,18 @@ describe('http_request', () => {
   });
 });
 
+test('a gate whose message cannot be rendered fails at once, before anybody is asked', async () => {
+  const done = await runToEnd(
+    [{ type: 'approval_gate', id: 'ok', message: '{{event_payload.name}}'.repeat(6) }, mailTo('never@example.com')],
+    { name: 'x'.repeat(200_000) },
+  );
+  expect([done['status'], done['error']?.['code'], statusesOf(done)]).toEqual([
+    'failed',
+    'text_too_large',
+    ['ok failed', 'mail skipped'],
+  ]);
+});
+
 describe('on_error', () => {
   test('continue: the step is failed in the trace, the rest runs and can ask for it', async () => {
     const done = await runToEnd([
