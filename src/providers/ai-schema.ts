@@ -1,5 +1,6 @@
 /** Answers checked against a JSON Schema, and the repairs that cost nothing. */
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020';
+import addFormats from 'ajv-formats';
 import { ProviderError } from './error';
 
 /** What became of an answer: an object that fits, or the reasons it does not. */
@@ -28,7 +29,9 @@ function describe(errors: readonly ErrorObject[] | null | undefined): string {
 function compile(schema: Record<string, unknown>): Checker {
   // The dialect named in a schema is not loaded here, and one instance must never meet two schemas of one `$id`.
   const { $schema: _dialect, ...body } = schema;
-  const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false, logger: false });
+  const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false });
+  // Later steps rely on what the schema promises; formats nobody knows are left alone.
+  addFormats(ajv, { mode: 'fast' });
   try {
     const validate = ajv.compile(body);
     return (value) => {

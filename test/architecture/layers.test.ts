@@ -32,7 +32,17 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
   providers: {
     at: /^src\/providers\//,
     uses: ['contracts', 'domain'],
-    packages: ['ai', '@ai-sdk/*', 'nodemailer', 'nodemailer/*', 'undici', 'ipaddr.js', 'ajv/dist/2020', 'node:*'],
+    packages: [
+      'ai',
+      '@ai-sdk/*',
+      'nodemailer',
+      'nodemailer/*',
+      'undici',
+      'ipaddr.js',
+      'ajv/dist/2020',
+      'ajv-formats',
+      'node:*',
+    ],
   },
   events: {
     at: /^src\/events\//,

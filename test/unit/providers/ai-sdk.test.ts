@@ -102,6 +102,19 @@ describe('an answer that does not fit the schema', () => {
     expect(complaint?.text).toContain('["hardware","network"]');
   });
 
+  test('formats count: a text that is no mail address is asked for again, unknown formats are left alone', async () => {
+    const schema = {
+      type: 'object',
+      properties: { to: { type: 'string', format: 'email' }, id: { type: 'string', format: 'ticket-number' } },
+      required: ['to', 'id'],
+    };
+    const good = { to: 'ada@example.com', id: 'any' };
+    api.setReply(({ messages }) => JSON.stringify(messages.length === 1 ? { ...good, to: 'Ada, of course' } : good));
+    const answer = await create().generate(request({ schema }));
+    expect(answer).toMatchObject({ object: good, repaired: true });
+    expect(api.requests[1]?.messages.at(-1)?.text).toContain('/to must match format');
+  });
+
   test.each(['not JSON at all', '', '[]', 'null', '{"category":'])(
     'twice (%j) is invalid_output with the usage of both',
     async (text) => {
