@@ -177,9 +177,9 @@ def refused_paths(response):
 
 
 def is_misfit(schema, value):
-    """A list or null where the document says one value, or null inside a list."""
-    if isinstance(value, list) and schema.get("type") == "array":
-        return any(item is None for item in value)
+    """A list or null where the document says one value, one value where it says a list, or nothing inside a list."""
+    if schema.get("type") == "array":
+        return not isinstance(value, list) or any(item in (None, "") for item in value)
     return value is None or isinstance(value, list)
 
 

@@ -84,10 +84,16 @@ export function shownParameter(schema: TSchema, register: SchemaRegister): Json 
   const items = (schema as { [LIST_ITEMS]?: unknown })[LIST_ITEMS];
   if (items === undefined) return { schema: register.show(withoutDescription(schema)) };
   return {
-    schema: { type: 'array', minItems: 1, maxItems: 100, items: register.show(items) },
+    schema: { type: 'array', minItems: 1, maxItems: 100, items: withoutCommas(register.show(items) as Json) },
     style: 'form',
     explode: false,
   };
+}
+
+/** Commas are what values are told apart by, so a text that may be anything else has none. */
+function withoutCommas(items: Json): Json {
+  const isFree = items['type'] === 'string' && !('enum' in items) && !('pattern' in items) && !('format' in items);
+  return isFree ? { ...items, pattern: '^[^,]+$' } : items;
 }
 
 /** The description is the parameter's own, beside its schema. */
