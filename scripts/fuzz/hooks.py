@@ -32,8 +32,8 @@ BEYOND_SCHEMAS = {
     # OpenAPI cannot bound how many parameters are sent together.
     "too_many_filters",
 }
-# A filter's field is one of the events asked for, which only the event catalog knows.
-FIELD_OF_FILTER = re.compile(r"^/filters/\d+/field$")
+# A rule's field is one of the events asked for, which only the event catalog knows.
+FIELD_OF_RULE = re.compile(r"/field$")
 CREDENTIAL_HEADERS = {"Authorization", "Cookie", "X-CSRF-Token", "X-Integration-Key"}
 RECORD_ID = re.compile(r"\b([a-z]{2,4}_)[0-9A-Z]{26}\b")
 IDEMPOTENCY_KEY = re.compile(r"^[\x21-\x7e]{1,255}$")
@@ -203,14 +203,11 @@ def is_right_refusal(case, response):
         if code in ("INVALID_CONTINUATION_TOKEN", "invalid_cursor"):
             return bool(TOKENS_OF_LISTS & set(case.query or {}))
         # An agent's definition is checked as a whole: placeholders, event types, step ids and how they fit together.
-        if code == "invalid_agent_config" and case.operation.label in DEFINES_AGENTS:
-            return bool(rules) and not SCHEMA_RULES & set(rules)
         # A webhook is checked against the event catalog: its types, and the fields that filters read, with their values.
-        if case.operation.label in DEFINES_WEBHOOKS:
+        defines_agent = code == "invalid_agent_config" and case.operation.label in DEFINES_AGENTS
+        if defines_agent or case.operation.label in DEFINES_WEBHOOKS:
             found = list(zip(refused_paths(response), rules))
-            return bool(found) and not any(
-                rule in SCHEMA_RULES and not FIELD_OF_FILTER.match(path) for path, rule in found
-            )
+            return bool(found) and not any(rule in SCHEMA_RULES and not FIELD_OF_RULE.search(path) for path, rule in found)
         # Which scopes a key may have follows from its kind, which a change of it does not name.
         if case.operation.label == "PATCH /api/api-keys/{id}" and set(rules) == {"enum"}:
             return all(path.startswith("/scopes/") for path in refused_paths(response))
