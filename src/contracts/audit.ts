@@ -22,6 +22,7 @@ export const AUDIT_ACTIONS = [
   'webhook.deleted',
   'webhook.rotated',
   'webhook.enabled',
+  'webhook.disabled',
   'session.signed_in',
   'session.signed_out',
   'session.sign_in_failed',

@@ -142,6 +142,25 @@ export async function auditDecision(context: Place, approval: ApprovalRecord, as
 const deciderOf = ({ decided_by: id, decided_via: via }: ApprovalRecord): Actor | null =>
   id && via ? { kind: DECIDERS[via], id, label: null, ip: null } : null;
 
+/** Records that an endpoint was switched off; told again, the same entry is found. */
+export async function auditDisabled(
+  context: Place,
+  webhook: { _id: string; orgId: string; url: string; disabledAt: Date | null; disabledReason: string | null },
+): Promise<void> {
+  const { _id: id, url, disabledAt: at, disabledReason: reason } = webhook;
+  if (!at) return;
+  const actor: Actor = { kind: 'system', id: 'system:webhooks', label: null, ip: null };
+  const draft = draftOf(context, webhook.orgId, actor, {
+    action: 'webhook.disabled',
+    // The rest of the address may hold a secret of the receiver's.
+    target: { kind: 'webhook', id, name: new URL(url).host },
+    details: { reason },
+    cause: [at.getTime()],
+  });
+  if (await hasAudit(context.store, draft.id)) return;
+  await write(context, { ...draft, at: at.toISOString(), requestId: null });
+}
+
 /** Denies whatever gate of an execution is still pending, because the execution ends, and records it. */
 export async function denyGates(context: Place, executionId: string, now: Date): Promise<void> {
   if ((await denyForEnd(context.store, executionId, now)) === 0) return;

@@ -2,6 +2,7 @@
 import type { Context } from '../../context';
 import type { BusEvent } from '../../contracts/event';
 import { approvalReports, disabledReport, executionReport } from '../../domain/webhooks/reports';
+import { auditDisabled } from '../../store/audit-trail';
 import { markApprovalReported, unreportedApprovals } from '../../store/approvals';
 import { claimDelivery, deferDeliveries, dueDeliveries, type DeliveryRecord } from '../../store/deliveries';
 import { markExecutionReported, unreportedExecutions } from '../../store/executions';
@@ -43,6 +44,7 @@ async function publishReports(context: Context, publish: Publish): Promise<numbe
     await markApprovalReported(store, approval);
   }
   for (const webhook of disabled) {
+    await auditDisabled(context, webhook);
     await publish(disabledReport(webhook));
     await markAnnounced(store, webhook);
   }

@@ -3,6 +3,7 @@ import { SWEEP } from '../../../src/contracts/messages';
 import { readConfig } from '../../../src/config';
 import { newId } from '../../../src/domain/ids';
 import { connectEngine, type Engine } from '../../../src/engine/connect';
+import { auditEntries } from '../../../src/store/audit';
 import { webhooks } from '../../../src/store/webhooks';
 import { insertUser } from '../../../src/store/users';
 import { activeAgent, fire, VARIABLES } from '../../support/agents';
@@ -113,6 +114,15 @@ test('five days and twenty failures switch it off, with an event that an agent c
   });
   // What was under way is kept for later, like everything that follows.
   await waitForDelivery(org, endpoint, { status: 'skipped' }, 60_000);
+  const entries = await auditEntries.in(harness.store).find({ orgId: org.id, action: 'webhook.disabled' }).lean();
+  expect(entries).toMatchObject([
+    {
+      actor: { kind: 'system', id: 'system:webhooks' },
+      target: { kind: 'webhook', id: endpoint.id },
+      details: { reason: 'failing' },
+      at: new Date(text(disabled['disabledAt'])),
+    },
+  ]);
 }, 120_000);
 
 test('neither time alone nor failures alone switch it off, and one success begins it all anew', async () => {
