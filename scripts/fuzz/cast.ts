@@ -5,6 +5,7 @@ import type { ServiceName } from '../../src/contracts/operation';
 import { PRODUCT_SCOPES } from '../../src/contracts/principal';
 import { hashKey, lastFour, mintKey } from '../../src/domain/api-key';
 import { newId } from '../../src/domain/ids';
+import { serviceDocument } from '../../src/http/api-documents';
 import { RESOURCES, resourceOf } from '../../src/resources/registry';
 import type { Resource } from '../../src/resources/resource';
 import { exampleId } from '../../src/resources/rules';
@@ -156,14 +157,18 @@ function seeder(ask: Ask) {
   return seed;
 }
 
-async function seedResources(ask: Ask): Promise<Pick<Cast, 'ids' | 'records' | 'notes'>> {
+async function seedResources(mount: ServiceName, ask: Ask): Promise<Pick<Cast, 'ids' | 'records' | 'notes'>> {
   const seed = seeder(ask);
+  const document = JSON.stringify(serviceDocument(mount));
   const ids: Record<string, string> = {};
   const records: Record<string, string> = {};
   const notes: Record<string, string> = {};
   for (const row of RESOURCES) {
+    const shown = exampleId(row.prefix);
+    // The mount's own, and those its examples refer to.
+    if (!row.products.some((product) => product === mount) && !document.includes(`"${shown}"`)) continue;
     const id = await seed(row);
-    ids[exampleId(row.prefix)] = id;
+    ids[shown] = id;
     for (const product of row.products) records[`/${product}/api/${row.path}/{id}`] = id;
     if (!row.hasNotes) continue;
     const path = `/${row.products[0]}/api/${row.path}`;
@@ -266,7 +271,7 @@ export async function createCast(target: Target, mount: ServiceName): Promise<Ca
   const ask = asker(target, keys[0] ?? '');
   // A process refuses keys it has not met while an address sends it many wrong ones, which is what a run does.
   await Promise.all(keys.map((key) => asker(target, key)('GET', '/console/api/rate-limit')));
-  const { ids, records, notes } = await seedResources(ask);
+  const { ids, records, notes } = await seedResources(mount, ask);
   const own = await seedOwn(target, { mount, orgId }, ask);
   const { portalTokens } = own;
   return { mount, orgId, keys, sessions, ids, portalTokens, records: { ...records, ...own.records }, notes };

@@ -4,8 +4,13 @@ import { documentedServices } from '../../src/http/api-documents';
 
 const EXAMPLES_DEFAULT = 25;
 const EXAMPLES_MAX = 10_000;
-/** A short run takes one of so many cases of the coverage phase. */
-const SHARE_SHORT = 64;
+/**
+ * The coverage phase of a short run takes one of so many operations, and of what it makes up for these one of so many
+ * cases. Making cases up is what costs, whether they are sent or not, so few operations are tried deeper rather than all
+ * of them with a case or two. The share has no divisor in common with the six routes of a resource, so every kind of route is among them.
+ */
+const OPERATIONS_SHARE_SHORT = 5;
+const SHARE_SHORT = 16;
 const PHASES = ['examples', 'coverage', 'fuzzing', 'stateful'] as const;
 /** What is left out costs most of its time making requests up, not sending them. */
 const PHASES_SHORT = PHASES.slice(0, 2);
@@ -16,7 +21,7 @@ const USAGE = `npm run fuzz -- [--seed N] [--max-examples N] [--mount psa,crm] [
   --seed N          repeats a run; a new one each time unless named, ${SEED_SHORT} for a short run
   --max-examples N  requests per operation in the fuzzing phase (${EXAMPLES_DEFAULT})
   --mount psa,crm   these mounts only: ${documentedServices.join(', ')}
-  --short           every operation, a share of the coverage phase, always the same`;
+  --short           every operation by its examples, a share of them in the coverage phase, always the same`;
 
 /** How much of a mount is tried. */
 export interface Effort {
@@ -24,6 +29,8 @@ export interface Effort {
   maxExamples: number;
   /** One of so many cases of the coverage phase; 1 is all of them. */
   share: number;
+  /** One of so many operations has a coverage phase; 1 is all of them. */
+  operationsShare: number;
   /** Of schemathesis, in its order. */
   phases: readonly string[];
 }
@@ -44,6 +51,7 @@ export const SHORT: Effort = {
   seed: SEED_SHORT,
   maxExamples: EXAMPLES_DEFAULT,
   share: SHARE_SHORT,
+  operationsShare: OPERATIONS_SHARE_SHORT,
   phases: PHASES_SHORT,
 };
 
@@ -78,6 +86,7 @@ export function readOptions(argv: readonly string[], randomSeed: () => number): 
     else if (flag === '--short') base = SHORT;
     else throw new UsageError(flag === '--help' ? 'npm run fuzz' : `unknown: ${flag}`);
   }
-  const full: Effort = { seed: randomSeed(), maxExamples: EXAMPLES_DEFAULT, share: 1, phases: PHASES };
+  const all = { share: 1, operationsShare: 1, phases: PHASES };
+  const full: Effort = { seed: randomSeed(), maxExamples: EXAMPLES_DEFAULT, ...all };
   return { mounts: documentedServices, ...(base ?? full), ...given };
 }

@@ -1,6 +1,7 @@
 /** One run of schemathesis over the document of one mount, as it is served, and what came of it. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { allOperations } from '../../src/http/api-documents';
 import type { Report } from '../services/progress';
 import { run } from '../services/run';
 import type { Cast } from './cast';
@@ -60,22 +61,34 @@ function gapsOf({ complete, stop_reason: reason, operations, errors }: RunReport
   ];
 }
 
-/** Where a run takes a share only: making up every case of these bodies takes minutes, whether it is sent or not. */
-const SHORT_CONFIG = `
+/** Making up every case of these bodies takes minutes, whether it is sent or not. */
+const ENDLESS = ['createAgent', 'updateAgent'];
+
+/** Which operations a run that takes a share leaves to their examples; those that have none get one made up. */
+function shortConfig({ operationsShare, cast }: MountRun): string {
+  const ids = allOperations.filter(({ service }) => service === cast.mount).map(({ id }) => id);
+  const left = ids.filter((id, place) => place % operationsShare !== 0 || ENDLESS.includes(id));
+  return `
+[phases.examples]
+fill-missing = true
+# What earlier answers hold is for the coverage phase, whose misfits the hooks know; here all comes from the document.
+extra-data-sources.responses = false
+
 [[operations]]
-include-operation-id = ["createAgent", "updateAgent"]
+include-operation-id = ${JSON.stringify(left)}
 phases.coverage.enabled = false
 `;
+}
 
-function writeConfig(folder: string, { share }: Effort): string {
-  const file = join(folder, 'schemathesis.toml');
-  writeFileSync(file, `${readFileSync(CONFIG, 'utf8')}${share > 1 ? SHORT_CONFIG : ''}`);
+function writeConfig(options: MountRun): string {
+  const file = join(options.folder, `${options.cast.mount}-schemathesis.toml`);
+  writeFileSync(file, `${readFileSync(CONFIG, 'utf8')}${options.share > 1 ? shortConfig(options) : ''}`);
   return file;
 }
 
 function argumentsOf(options: MountRun, reportFile: string): string[] {
   const { cast, baseUrl, seed, maxExamples, phases } = options;
-  const configFile = writeConfig(options.folder, options);
+  const configFile = writeConfig(options);
   const mountUrl = `${baseUrl}/${cast.mount}`;
   const source = ['run', `${mountUrl}/api/openapi.json`, '--url', mountUrl];
   const amount = ['--phases', phases.join(','), '--seed', String(seed), '--max-examples', String(maxExamples)];

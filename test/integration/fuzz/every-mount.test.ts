@@ -40,9 +40,8 @@ beforeAll(async () => {
   api = productProcess({ script: 'src/main.ts', env, readyText: '"msg":"api ready"', logFile });
   await api.start();
   try {
-    for (const mount of documentedServices) {
-      casts.push(await createCast({ baseUrl, config: readConfig(env), store: harness.store }, mount));
-    }
+    const target = { baseUrl, config: readConfig(env), store: harness.store };
+    casts.push(...(await Promise.all(documentedServices.map((mount) => createCast(target, mount)))));
   } finally {
     await harness.close();
   }
