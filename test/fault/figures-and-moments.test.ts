@@ -6,6 +6,7 @@ import { connectEngine, type Engine } from '../../src/engine/connect';
 import { resourceOf } from '../../src/resources/registry';
 import { documentsOf } from '../../src/store/resource-documents';
 import { joinStack, text, waitFor, type Harness, type TestOrg } from '../support/harness';
+import { atOnce, onceEach, timesTold } from '../support/repeats';
 import { startStack, type Stack } from '../support/stack';
 
 type Values = Record<string, unknown>;
@@ -50,29 +51,7 @@ async function invoiceBody(org: TestOrg, dueDate: string): Promise<Values> {
   return { companyId, lines, status: 'sent', issueDate: day(-40), dueDate };
 }
 
-/** Looks without a pause, so that the kill comes while the state still lasts. */
-async function atOnce(look: () => Promise<boolean>): Promise<void> {
-  const until = performance.now() + 60 * SECOND;
-  while (performance.now() < until) if (await look()) return;
-  throw new Error('the moment to kill did not come');
-}
-
-/** How often each record was told of by events of this type. */
-async function told(org: TestOrg, type: string, idField: string): Promise<Map<string, number>> {
-  const events = await harness.store.connection
-    .collection<Values>('events')
-    .find({ org_id: org.id, event_type: type })
-    .toArray();
-  const times = new Map<string, number>();
-  for (const { payload } of events) {
-    const id = String((payload as Values)[idField]);
-    times.set(id, (times.get(id) ?? 0) + 1);
-  }
-  return times;
-}
-
-const onceEach = (ids: readonly string[]): Map<string, number> => new Map(ids.toSorted().map((id) => [id, 1]));
-const sorted = (times: Map<string, number>) => new Map([...times].toSorted(([one], [other]) => (one < other ? -1 : 1)));
+const told = (org: TestOrg, type: string, idField: string) => timesTold(harness, org, { type, idField });
 
 test(
   'the api is killed between payments and the count of their invoice: the balance is right, and it is paid once',
@@ -110,8 +89,8 @@ test(
       timeoutMs: 60 * SECOND,
     });
     await waitFor(async () => (await told(org, 'invoice.paid', 'invoice_id')).size === invoices.length);
-    expect(sorted(await told(org, 'payment.settled', 'payment_id'))).toEqual(onceEach(payments));
-    expect(sorted(await told(org, 'invoice.paid', 'invoice_id'))).toEqual(onceEach(invoices));
+    expect(await told(org, 'payment.settled', 'payment_id')).toEqual(onceEach(payments));
+    expect(await told(org, 'invoice.paid', 'invoice_id')).toEqual(onceEach(invoices));
   },
   240 * SECOND,
 );
@@ -148,7 +127,7 @@ test(
       timeoutMs: 90 * SECOND,
     });
     await waitFor(async () => (await count('invoices', { tenantId: org.id, ob: true })) === 0);
-    expect(sorted(await told(org, 'invoice.overdue', 'invoice_id'))).toEqual(onceEach(late));
+    expect(await told(org, 'invoice.overdue', 'invoice_id')).toEqual(onceEach(late));
     expect(await count('invoices', { tenantId: org.id, version: 2, daysOverdue: 1 })).toBe(LATE);
   },
   300 * SECOND,

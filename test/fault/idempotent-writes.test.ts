@@ -1,6 +1,7 @@
 /** The api is killed while requests with idempotency keys are under way; repeating them makes each effect happen once. */
 import { activeAgent, onTicketCreated } from '../support/agents';
-import { joinStack, list, text, waitFor, type Answer, type Body, type Harness, type TestOrg } from '../support/harness';
+import { joinStack, text, waitFor, type Answer, type Harness, type TestOrg } from '../support/harness';
+import { allOf, endLeases } from '../support/repeats';
 import { startStack, type Stack } from '../support/stack';
 
 const ROUNDS = 4;
@@ -30,23 +31,6 @@ const create = (org: TestOrg, index: number): Promise<Answer | null> =>
     )
     .catch(() => null);
 
-/** What a lease is waited out for, without the wait: the process that held it is dead. */
-const endLeases = (org: TestOrg) =>
-  harness.store.connection
-    .collection('idempotency')
-    .updateMany({ _id: { $regex: `^${org.id}:` }, status: null } as never, { $set: { lease_until: new Date(0) } });
-
-async function all(org: TestOrg, path: string, field: string, cursor: string): Promise<Body[]> {
-  const found: Body[] = [];
-  let next = '';
-  do {
-    const page = await org.call('GET', `${path}?limit=50${next ? `&${cursor}=${encodeURIComponent(next)}` : ''}`);
-    found.push(...list(page.body[field]));
-    next = text(page.body[cursor === 'cursor' ? 'next_cursor' : cursor]);
-  } while (next);
-  return found;
-}
-
 test(
   'killed at any moment: one ticket, one event and one execution for every key',
   async () => {
@@ -63,7 +47,7 @@ test(
       const answers = await first;
       unanswered += answers.filter((answer) => answer?.status !== 201).length;
       await stack.api.start();
-      await endLeases(org);
+      await endLeases(harness, org);
       for (const [position, index] of mine.entries()) {
         const repeated = await waitFor(async () => {
           const answer = await create(org, index);
@@ -77,14 +61,14 @@ test(
     // Otherwise nothing was cut off, and nothing was shown.
     expect(unanswered).toBeGreaterThan(0);
 
-    const tickets = await all(org, '/psa/api/tickets', 'items', 'continuationToken');
+    const tickets = await allOf(org, '/psa/api/tickets');
     expect(tickets.map((ticket) => text(ticket['subject'])).toSorted()).toEqual(
       [...ids.keys()].map(subjectOf).toSorted(),
     );
     expect(tickets.map((ticket) => text(ticket['id'])).toSorted()).toEqual([...ids.values()].toSorted());
     const executions = await waitFor(
       async () => {
-        const found = await all(org, '/agents/api/executions', 'executions', 'cursor');
+        const found = await allOf(org, '/agents/api/executions', { field: 'executions', cursor: 'cursor' });
         return found.length >= ids.size ? found : null;
       },
       { timeoutMs: 60 * SECOND },
