@@ -32,6 +32,7 @@ export const PROBLEMS = {
     'The request did not come from the console: send X-CSRF-Token from the console origin.',
   ),
   portal_not_allowed: kind(403, 'PORTAL_NOT_ALLOWED', 'Portal tokens do not reach this endpoint.'),
+  sso_required: kind(403, 'SSO_REQUIRED', 'This client portal takes single sign-on only.'),
   not_found: kind(404, 'NOT_FOUND', 'No such resource.'),
   agent_not_found: kind(404, 'AGENT_NOT_FOUND', 'No such agent in this org.'),
   execution_not_found: kind(404, 'EXECUTION_NOT_FOUND', 'No such execution in this org.'),

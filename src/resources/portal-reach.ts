@@ -4,6 +4,9 @@ import type { PortalPermission } from '../contracts/principal';
 /** What can be done with a record through the portal; deletion is not among it. */
 export type PortalAction = 'list' | 'count' | 'get' | 'getCurrent' | 'batchGet' | 'create' | 'update';
 
+/** Portal settings that the API holds people to. */
+export type PortalSwitch = 'allowTicketCreation' | 'ssoRequired';
+
 /** A field that may be sent: any value its schema takes, or these alone. */
 type Takes = Readonly<Record<string, 'any' | readonly string[]>>;
 
@@ -26,6 +29,8 @@ export interface PortalReach {
     sets: Readonly<Record<string, unknown>>;
     /** The reference that names the caller's own contact unless another is sent. */
     contact?: string;
+    /** The portal setting that can switch it off. */
+    unlessOff?: PortalSwitch;
   };
   update?: {
     takes: Takes;

@@ -4,6 +4,10 @@ import { field } from './field';
 import { resource } from './resource';
 import { enters, exampleId, is } from './rules';
 
+const TICKETS = 'While false, portal tokens make no tickets (403)';
+const PAYMENT = 'For your pages: portal tokens make no payments';
+const SSO = 'While true, sign-in by mail is refused (403); sessions are opened by your key';
+
 const NO_SECOND_FACTOR = 'Null: the portal knows no second factor yet';
 
 /** People at companies who are invited to the portal. */
@@ -64,9 +68,9 @@ export const portalSettings = resource({
     supportEmail: field.email(),
     primaryColor: field.color(),
     logoUrl: field.uri(),
-    allowTicketCreation: field.boolean().default(true),
-    allowInvoicePayment: field.boolean().default(false),
-    ssoRequired: field.boolean().default(false),
+    allowTicketCreation: field.boolean().default(true).described(TICKETS),
+    allowInvoicePayment: field.boolean().default(false).described(PAYMENT),
+    ssoRequired: field.boolean().default(false).described(SSO),
     announcement: field.text(),
   },
   label: 'brandName',

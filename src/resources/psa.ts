@@ -214,6 +214,7 @@ export const tickets = resource({
       takes: { subject: 'any', description: 'any', priority: 'any', companyId: 'any', contactId: 'any' },
       sets: { source: 'portal' },
       contact: 'contactId',
+      unlessOff: 'allowTicketCreation',
     },
     update: { takes: { description: 'any', status: ['closed'] } },
   },

@@ -21,18 +21,18 @@ const ways = {
   requestSignInCode: operation({
     ...base, id: 'requestSignInCode', method: 'POST', path: '/api/sign-in',
     summary: 'Ask for a sign-in code by mail',
-    description: 'Answers the same whether or not the address belongs to a client user. A code works once, for 15 minutes. Five requests per address and thirty per network are taken in 15 minutes.',
+    description: 'Answers the same whether or not the address belongs to a client user. A code works once, for 15 minutes. Five requests per address and thirty per network are taken in 15 minutes. Refused for everybody while the portal setting `ssoRequired` is on.',
     access: { kind: 'public' }, body: PortalSignIn,
     examples: { ana: { email: 'ana@northwind.example', tenant: 'org_01KAJ5Q3Z8M4T7V9X2B6C1D0EF' } },
-    responses: { 202: PortalSignInReceipt },
+    responses: { 202: PortalSignInReceipt }, errors: ['sso_required'],
   }),
   redeemSignInCode: operation({
     ...base, id: 'redeemSignInCode', method: 'POST', path: '/api/sessions',
     summary: 'Turn a sign-in code into a token',
-    description: 'The first to send the code gets the token; everybody after is refused.',
+    description: 'The first to send the code gets the token; everybody after is refused. So is everybody while the portal setting `ssoRequired` is on.',
     access: { kind: 'public' }, body: RedeemCode,
     examples: { code: { code: 'q3VhTt0yN1o4gK8m2bF6sXcR9wJ5dLzPeUaHiYvQn7E' } },
-    responses: { 201: IssuedPortalToken }, errors: ['unauthorized', 'conflict'],
+    responses: { 201: IssuedPortalToken }, errors: ['unauthorized', 'sso_required', 'conflict'],
   }),
 };
 
@@ -40,9 +40,9 @@ const own = {
   renewPortalSession: operation({
     ...base, id: 'renewPortalSession', method: 'POST', path: '/api/sessions/current/renew',
     summary: 'Get a fresh token of the own session',
-    description: 'A session lasts 12 hours in all; no token outlives it. The token before goes on until its own end.',
+    description: 'A session lasts 12 hours in all; no token outlives it. The token before goes on until its own end. A session that began with a code by mail is not renewed while the portal setting `ssoRequired` is on.',
     access: ownToken,
-    responses: { 200: IssuedPortalToken }, shownOnce: 'token',
+    responses: { 200: IssuedPortalToken }, shownOnce: 'token', errors: ['sso_required'],
   }),
   endPortalSession: operation({
     ...base, id: 'endPortalSession', method: 'DELETE', path: '/api/sessions/current',

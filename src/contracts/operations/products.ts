@@ -214,7 +214,9 @@ function forPortal({ row, product }: Place, action: ProductAction, operation: Op
   const hides = row.portal.hides ? `; records whose \`${row.portal.hides.field}\` is ${row.portal.hides.values.join(' or ')} do not exist for it` : '';
   const seen = `A portal token sees its own client's records and of them ${fields}${hides}.`;
   const own = action === 'create' && row.portal.belongs === 'companyId' ? { ownCompany: 'companyId' } : {};
-  return { ...operation, ...own, portal, description: [operation.description, seen].filter(Boolean).join('\n\n') };
+  const { unlessOff } = (action === 'create' && row.portal.create) || {};
+  const off = unlessOff ? `Refused for portal tokens while the portal setting \`${unlessOff}\` is off.` : '';
+  return { ...operation, ...own, portal, description: [operation.description, seen, off].filter(Boolean).join('\n\n') };
 }
 
 /** What is served of a record's notes; one that was deleted does not come back. */

@@ -14,6 +14,7 @@ import {
   type SignInCode,
 } from '../../store/sign-in-codes';
 import { readTenant, type TenantRecord } from '../../store/tenants';
+import { checkMailSignIn } from './portal-settings';
 import { enterPortal } from './portal-sign-in';
 
 type Names = 'requestSignInCode' | 'redeemSignInCode';
@@ -76,6 +77,7 @@ export const portalMailHandlers: Pick<Handlers<typeof portalOperations, Context>
   async requestSignInCode({ context, principal, body }) {
     const { store, config, clock } = context;
     const { keyPepper } = config.secrets;
+    await checkMailSignIn(store, body.tenant);
     const [tenant, user] = await Promise.all([
       readTenant(store, body.tenant),
       findClientUserByEmail(store, body.tenant, body.email),
@@ -105,6 +107,7 @@ export const portalMailHandlers: Pick<Handlers<typeof portalOperations, Context>
     const id = keyedHash(config.secrets.keyPepper, 'code', body.code.trim());
     const code = await redeemSignInCode(store, id, clock.now());
     if (!code?.clientUserId) throw useless();
+    await checkMailSignIn(store, code.orgId);
     const entry = { sessionId: idFor('pse'), via: 'mail', by: code.clientUserId } as const;
     const entered = await enterPortal(context, { orgId: code.orgId, clientUserId: code.clientUserId }, entry);
     if (!entered) throw useless();

@@ -15,6 +15,7 @@ import {
   type PortalSessionRecord,
 } from '../../store/portal-sessions';
 import { portalMailHandlers } from './portal-mail';
+import { checkMailSignIn } from './portal-settings';
 import { answerToken, enterPortal } from './portal-sign-in';
 
 const PATH = '/portal/api/client-users';
@@ -99,6 +100,7 @@ export const portalHandlers: Handlers<typeof portalOperations, Context> = {
     const own = requirePortal(principal);
     const session = await findPortalSession(context.store, own.orgId, own.sessionId);
     if (!session) throw problem('unauthorized');
+    if (session.via === 'mail') await checkMailSignIn(context.store, own.orgId);
     return { status: 200, body: await answerToken(context, session, own) };
   },
 

@@ -26,6 +26,7 @@ import {
   withValues,
 } from './changes';
 import { fencePortal } from './portal-fence';
+import { checkSwitchedOn } from './portal-settings';
 import { checkReferences } from './references';
 import { checkAlone } from './singleton';
 import { actorOf, handOver, shown, stands, untilWritten } from './writing';
@@ -53,6 +54,7 @@ export async function createRecord(route: ProductRoute, call: ProductCall): Prom
   const location = `/${route.operation.service}${route.operation.path.replace(':id', call.parentId ?? '')}/${id}`;
   const made = call.isRepeat ? await findResource(context.store, place, id) : null;
   if (made) return { ...shown(201, made), headers: { Location: location } };
+  await checkSwitchedOn(call, row);
   await checkAlone(call, place, id);
   const now = context.clock.now().toISOString();
   const base = { externalRefs: [], customFields: {}, createdAt: now, updatedAt: now, createdBy: principal.id };
