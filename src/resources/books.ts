@@ -167,7 +167,7 @@ export const payments = resource({
   category: 'finance',
   fields: {
     invoiceId: field.ref('invoices').required().filterable(),
-    amount: field.money().required().fixed().sortable(),
+    amount: field.money(1).required().fixed().sortable().described('In minor units; what is paid back is a refund'),
     currency: field.currency().default('USD').fixed().filterable(),
     method: field.choice(['card', 'ach', 'check', 'cash', 'wire']).required().filterable(),
     status: field.choice(['pending', 'settled', 'failed', 'refunded']).default('pending').filterable().sortable(),
@@ -183,8 +183,6 @@ export const payments = resource({
     { initial: ['pending', 'settled'], hint: 'Another attempt is another payment.' },
   ),
   refuse: (after, before, labels) => {
-    if (after.amount <= 0)
-      return { kind: 'invalid', field: 'amount', message: 'must be above zero; what is paid back is a refund' };
     const books = before?.invoiceId !== after.invoiceId || before?.status !== after.status;
     const currency = labels['invoiceId.currency'] ?? after.currency;
     if (books && currency !== after.currency)

@@ -149,8 +149,8 @@ export const field = {
   product: (): Field<(typeof PRODUCTS)[number], false> => make('choice', { type: 'string', enum: [...PRODUCTS] }),
   integer: (minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER): Field<number, false> =>
     make('integer', { type: 'integer', minimum, maximum }),
-  money: (): Field<number, false> =>
-    make('integer', { type: 'integer', minimum: -MONEY_MAX, maximum: MONEY_MAX, description: 'In minor units' }),
+  money: (minimum = -MONEY_MAX): Field<number, false> =>
+    make('integer', { type: 'integer', minimum, maximum: MONEY_MAX, description: 'In minor units' }),
   boolean: (): Field<boolean, false> => make('boolean', { type: 'boolean' }),
   datetime: (): Field<string, false> => make('datetime', { type: 'string', format: 'date-time' }),
   date: (): Field<string, false> => make('date', { type: 'string', format: 'date' }),

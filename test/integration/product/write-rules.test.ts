@@ -256,7 +256,7 @@ describe('invoices and payments', () => {
   test('a payment has an amount above nought, in the currency of its invoice', async () => {
     const { id } = await invoice();
     const body = await bodyOf(resourceOf('payments'), { invoiceId: id });
-    await refused(org.call('POST', addressOf('payments'), { ...body, amount: 0 }), 400, /above zero/);
+    await refused(org.call('POST', addressOf('payments'), { ...body, amount: 0 }), 400, /amount: must be >= 1/);
     await refused(org.call('POST', addressOf('payments'), { ...body, currency: 'EUR' }), 400, /must be USD/);
   });
 

@@ -108,7 +108,9 @@ test('a sign-in code for a client user, and for an address that is none', async 
     asked += 1;
     const from = comingFrom(100 + Math.floor(asked / 25));
     const sent = { method: 'POST', path: '/portal/api/sign-in', body: { tenant: owner.id, email }, from };
-    return request(harness.address.baseUrl, sent).finally(() => from.close());
+    const answer = await request(harness.address.baseUrl, sent);
+    await from.close();
+    return answer;
   };
   await expectSameTime(
     {
