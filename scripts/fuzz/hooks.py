@@ -29,6 +29,8 @@ BEYOND_SCHEMAS = {
     "unknown_event_type",
     # Of two moments, the one called `from` comes first.
     "range",
+    # What holds between fields or records, such as the currency of a payment and that of its invoice.
+    "rule",
     # OpenAPI cannot bound how many parameters are sent together.
     "too_many_filters",
 }
