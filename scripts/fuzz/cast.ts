@@ -157,18 +157,23 @@ function seeder(ask: Ask) {
   return seed;
 }
 
-async function seedResources(mount: ServiceName, ask: Ask): Promise<Pick<Cast, 'ids' | 'records' | 'notes'>> {
-  const seed = seeder(ask);
+/** The rows of a mount, and those its examples refer to. */
+function rowsFor(mount: ServiceName): Resource[] {
   const document = JSON.stringify(serviceDocument(mount));
+  return RESOURCES.filter(
+    ({ products, prefix }) =>
+      products.some((product) => product === mount) || document.includes(`"${exampleId(prefix)}"`),
+  );
+}
+
+async function seedResources(rows: readonly Resource[], ask: Ask): Promise<Pick<Cast, 'ids' | 'records' | 'notes'>> {
+  const seed = seeder(ask);
   const ids: Record<string, string> = {};
   const records: Record<string, string> = {};
   const notes: Record<string, string> = {};
-  for (const row of RESOURCES) {
-    const shown = exampleId(row.prefix);
-    // The mount's own, and those its examples refer to.
-    if (!row.products.some((product) => product === mount) && !document.includes(`"${shown}"`)) continue;
+  for (const row of rows) {
     const id = await seed(row);
-    ids[shown] = id;
+    ids[exampleId(row.prefix)] = id;
     for (const product of row.products) records[`/${product}/api/${row.path}/{id}`] = id;
     if (!row.hasNotes) continue;
     const path = `/${row.products[0]}/api/${row.path}`;
@@ -260,8 +265,15 @@ async function seedOwn(target: Target, { mount, orgId }: Pick<Cast, 'mount' | 'o
   return { records: {}, portalTokens: [] };
 }
 
-/** Makes the cast of one run; every run has a tenant of its own, so that none meets what another left. */
-export async function createCast(target: Target, mount: ServiceName): Promise<Cast> {
+/**
+ * Makes the cast of one run; every run has a tenant of its own, so that none meets what another left. There is a record
+ * of each of `rows`: those the mount works with, unless others are named.
+ */
+export async function createCast(
+  target: Target,
+  mount: ServiceName,
+  rows: readonly Resource[] = rowsFor(mount),
+): Promise<Cast> {
   const orgId = await createTenant(target);
   const minted = await Promise.all(Array.from({ length: KEYS }, () => createKey(target, orgId)));
   const keys = minted.map(({ key }) => key);
@@ -271,7 +283,7 @@ export async function createCast(target: Target, mount: ServiceName): Promise<Ca
   const ask = asker(target, keys[0] ?? '');
   // A process refuses keys it has not met while an address sends it many wrong ones, which is what a run does.
   await Promise.all(keys.map((key) => asker(target, key)('GET', '/console/api/rate-limit')));
-  const { ids, records, notes } = await seedResources(mount, ask);
+  const { ids, records, notes } = await seedResources(rows, ask);
   const own = await seedOwn(target, { mount, orgId }, ask);
   const { portalTokens } = own;
   return { mount, orgId, keys, sessions, ids, portalTokens, records: { ...records, ...own.records }, notes };

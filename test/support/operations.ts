@@ -1,5 +1,6 @@
 /** Calling any operation by its contract, with a session that may do everything, for tests that run over all of them. */
 import { createCast, type Cast } from '../../scripts/fuzz/cast';
+import { RESOURCES } from '../../src/resources/registry';
 import { readConfig } from '../../src/config';
 import type { Operation } from '../../src/contracts/operation';
 import { allOperations } from '../../src/http/api-documents';
@@ -25,7 +26,7 @@ export const reachable: readonly Operation[] = allOperations.filter(({ id }) => 
 /** A tenant with a record of every resource and an owner's session. */
 export async function everything({ address, store }: Harness): Promise<Everything> {
   const config = readConfig(address.env);
-  const cast = await createCast({ baseUrl: address.baseUrl, config, store }, 'agents');
+  const cast = await createCast({ baseUrl: address.baseUrl, config, store }, 'agents', RESOURCES);
   const [session] = cast.sessions;
   if (!session) throw new Error('the cast has no session');
   const headers = { cookie: session.cookie, 'x-csrf-token': session.csrfToken };
