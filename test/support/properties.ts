@@ -27,8 +27,12 @@ export const pure = <Case>(usual = 200): Parameters<Case> => ({
   ...again<Case>(),
 });
 
-/** Runs of a property over real servers; `share` of the runs at night, one in a hundred unless named. */
-export const served = <Case>(usual: number, share = 0.01): Parameters<Case> => ({
+/**
+ * Runs of a property over real servers; `share` of the runs at night, one in a hundred unless named. `seed` is for few
+ * usual runs that are to meet something in particular.
+ */
+export const served = <Case>(usual: number, share = 0.01, seed?: number): Parameters<Case> => ({
+  ...(isNight || seed === undefined ? {} : { seed }),
   numRuns: isNight ? Math.max(usual, Math.ceil(Number(read('PROPERTY_RUNS')) * share)) : usual,
   ...(isNight ? {} : { interruptAfterTimeLimit: LIMIT_MS }),
   ...again<Case>(),
