@@ -7,7 +7,7 @@ import { ProviderError } from '../src/providers/error';
 export const permanent = (type: string, message: string): ApplicationFailure =>
   ApplicationFailure.create({ type, message, nonRetryable: true });
 
-/** The texts and the data of an execution stay as they are, so another attempt would render the same. */
+/** A text that cannot be rendered fails for good: texts and data of an execution stay as they are. All else is left as it is. */
 export const unrenderable = (error: unknown): unknown =>
   error instanceof TextError ? permanent(error.code, error.message) : error;
 
@@ -23,8 +23,7 @@ const passing = (type: string, message: string, delayMs?: number): ApplicationFa
 /** Turns what an outside effect threw into a failure; the last allowed attempt fails for good. */
 export function effectFailure(error: unknown, attemptsMax: number): unknown {
   if (error instanceof CancelledFailure || error instanceof ApplicationFailure) return error;
-  if (error instanceof TextError) return unrenderable(error);
-  if (!(error instanceof ProviderError)) return error;
+  if (!(error instanceof ProviderError)) return unrenderable(error);
   const attempt = activityInfo().attempt;
   if (!error.retryable) return permanent(error.kind, error.message);
   if (attempt >= attemptsMax) return permanent(error.kind, `${error.message} Gave up after ${attempt} attempts.`);

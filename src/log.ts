@@ -20,13 +20,10 @@ const describe = (value: unknown): unknown =>
     : value;
 
 /** Errors where log lines have them: a replacer would be called for every value of every line. */
-function shown(fields: Fields): Fields {
-  for (const value of Object.values(fields)) {
-    if (value instanceof Error)
-      return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, describe(field)]));
-  }
-  return fields;
-}
+const shown = (fields: Fields): Fields =>
+  Object.values(fields).some((value) => value instanceof Error)
+    ? Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, describe(value)]))
+    : fields;
 
 /** Builds the process's log. `level` names the least severe line that is written. */
 export function createLog(level: string, write: (line: string) => void = (line) => process.stdout.write(line)): Log {

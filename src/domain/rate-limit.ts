@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Tier } from '../contracts/principal';
 import { problem, type Problem } from '../contracts/problem';
+import { memoised } from './memoised';
 
 export const WINDOW_MS = 60_000;
 const WINDOW_TEXT = '1m';
@@ -51,17 +52,12 @@ export const windowLimit = (tenant: { tier: Tier; rateLimitPerMinute: number | n
   tenant.rateLimitPerMinute ?? (flat > 0 ? flat : TIER_RATES[tenant.tier].burst);
 
 const PHASES_MAX = 10_000;
-const phases = new Map<string, number>();
 
 /** Where in the minute a tenant's window begins, so that not all tenants start again at once. */
-export function phaseOf(tenantId: string): number {
-  const known = phases.get(tenantId);
-  if (known !== undefined) return known;
-  if (phases.size >= PHASES_MAX) phases.clear();
-  const phase = createHash('sha256').update(tenantId).digest().readUInt32BE(0) % WINDOW_MS;
-  phases.set(tenantId, phase);
-  return phase;
-}
+export const phaseOf = memoised(
+  PHASES_MAX,
+  (tenantId) => createHash('sha256').update(tenantId).digest().readUInt32BE(0) % WINDOW_MS,
+);
 
 /** Milliseconds between two requests of a key in the long run. */
 export const emissionInterval = (tier: Tier): number => WINDOW_MS / TIER_RATES[tier].sustained;

@@ -1,5 +1,6 @@
 /** The limit of callers we do not know, by network address, in this process's memory. */
 import ipaddr from 'ipaddr.js';
+import { memoised } from '../domain/memoised';
 import { WINDOW_MS, windowState, type PolicyName, type PolicyState } from '../domain/rate-limit';
 import type { Caller } from './credentials';
 
@@ -15,25 +16,16 @@ const ADDRESSES_MAX = 20_000;
 const IPV6_BITS = 64;
 
 const NETWORKS_MAX = 10_000;
-const networks = new Map<string, string>();
 
-/** The network a limit is kept for: an IPv4 address, or the /64 that one IPv6 subscriber has. */
-export function networkOf(request: Caller): string {
-  const text = request.ip ?? request.socket.remoteAddress ?? '';
-  const known = networks.get(text);
-  if (known !== undefined) return known;
-  if (networks.size >= NETWORKS_MAX) networks.clear();
-  const network = networkIn(text);
-  networks.set(text, network);
-  return network;
-}
-
-function networkIn(text: string): string {
+const networkIn = memoised(NETWORKS_MAX, (text) => {
   if (!ipaddr.isValid(text)) return 'unknown';
   const address = ipaddr.process(text);
   if (!(address instanceof ipaddr.IPv6)) return address.toString();
   return `${ipaddr.IPv6.networkAddressFromCIDR(`${address.toString()}/${IPV6_BITS}`).toString()}/${IPV6_BITS}`;
-}
+});
+
+/** The network a limit is kept for: an IPv4 address, or the /64 that one IPv6 subscriber has. */
+export const networkOf = (request: Caller): string => networkIn(request.ip ?? request.socket.remoteAddress ?? '');
 
 export interface AddressLimiter {
   /** Counts a request and answers whether the limit still held for it. */

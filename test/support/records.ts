@@ -1,7 +1,8 @@
 /** What tests put into, and read from, the store directly: things no API call makes. */
 import type { AgentDefinition } from '../../src/contracts/agent';
 import { newId } from '../../src/domain/ids';
-import { insertAgent } from '../../src/store/agents';
+import { executionRecord } from '../../src/domain/execution';
+import { findAgent, insertAgent } from '../../src/store/agents';
 import { credits, type CreditMonth } from '../../src/store/credits';
 import { executions, type ExecutionRecord } from '../../src/store/executions';
 import type { Store } from '../../src/store/collection';
@@ -43,6 +44,30 @@ export async function storedAgent(
     updated_at: new Date(),
   });
   return id;
+}
+
+/** The record of an execution of that agent as it is before it is opened. */
+export async function unopenedRecord(
+  store: Store,
+  { orgId, agentId, now, payload }: { orgId: string; agentId: string; now: Date; payload: Record<string, unknown> },
+): Promise<ExecutionRecord> {
+  const agent = await findAgent(store, orgId, agentId);
+  if (!agent) throw new Error('the agent is gone');
+  return executionRecord({
+    id: newId('exe'),
+    now,
+    orgName: 'Test org',
+    agent: { id: agentId, name: agent.name, version: 1, definition: agent.definition },
+    event: {
+      id: newId('evt'),
+      org_id: orgId,
+      event_type: 'custom.test',
+      source_product: 'psa',
+      occurred_at: new Date().toISOString(),
+      client_id: null,
+      payload,
+    },
+  });
 }
 
 /** The sums that must agree: the month's account against the step records. */

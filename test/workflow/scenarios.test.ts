@@ -2,13 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { readConfig } from '../../src/config';
 import { workflowIdOf } from '../../src/contracts/messages';
 import { connectEngine, type Engine } from '../../src/engine/connect';
-import { executionRecord, workflowInput } from '../../src/domain/execution';
-import { newId } from '../../src/domain/ids';
+import { workflowInput } from '../../src/domain/execution';
 import { startExecution } from '../../src/engine/executions';
-import { findAgent } from '../../src/store/agents';
 import { openExecution } from '../../src/store/executions';
 import { joinStack, list, text, waitFor, waitForExecution, type Harness } from '../support/harness';
-import { storedAgent } from '../support/records';
+import { storedAgent, unopenedRecord } from '../support/records';
 import { playScenario, SCENARIOS } from '../support/scenarios';
 
 let harness: Harness;
@@ -57,23 +55,7 @@ test.each([
 ])('a workflow that is ahead of its record waits for it: %s', async (_name, steps) => {
   const org = await harness.newOrg();
   const agentId = await storedAgent(harness.store, org.id, steps);
-  const agent = await findAgent(harness.store, org.id, agentId);
-  if (!agent) throw new Error('the agent is gone');
-  const record = executionRecord({
-    id: newId('exe'),
-    now: new Date(),
-    orgName: 'Test org',
-    agent: { id: agentId, name: agent.name, version: 1, definition: agent.definition },
-    event: {
-      id: newId('evt'),
-      org_id: org.id,
-      event_type: 'custom.test',
-      source_product: 'psa',
-      occurred_at: new Date().toISOString(),
-      client_id: null,
-      payload: {},
-    },
-  });
+  const record = await unopenedRecord(harness.store, { orgId: org.id, agentId, now: new Date(), payload: {} });
   await startExecution(engine, workflowInput(record, { tier: 'standard', name: 'Test org' }), 'http://127.0.0.1/');
   await pause(1_000);
   await openExecution(harness.store, record);

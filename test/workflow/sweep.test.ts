@@ -2,16 +2,16 @@
 import { readConfig } from '../../src/config';
 import { SWEEP, workflowIdOf } from '../../src/contracts/messages';
 import { connectEngine, type Engine } from '../../src/engine/connect';
-import { executionRecord } from '../../src/domain/execution';
 import { newId } from '../../src/domain/ids';
 import { monthOf } from '../../src/domain/credits';
-import { agents, claimSlot, findAgent, readRuntime } from '../../src/store/agents';
+import { agents, claimSlot, readRuntime } from '../../src/store/agents';
 import { approvals } from '../../src/store/approvals';
 import { credits, ensureMonth, readMonth, reserve } from '../../src/store/credits';
 import { endExecution } from '../../src/store/execution-writes';
 import { executions, openExecution } from '../../src/store/executions';
 import { activeAgent, definitionWith, GATE, openGateOf, run, VARIABLES } from '../support/agents';
 import { joinStack, list, text, waitFor, waitForExecution, type Harness, type TestOrg } from '../support/harness';
+import { unopenedRecord } from '../support/records';
 
 let harness: Harness;
 let engine: Engine;
@@ -62,23 +62,8 @@ test('a workflow that an operator terminated ends its record as failed and close
 test('a record that the engine never heard of is started', async () => {
   const org = await harness.newOrg();
   const agentId = await activeAgent(org, definitionWith([VARIABLES]));
-  const agent = await findAgent(harness.store, org.id, agentId);
-  if (!agent) throw new Error('the agent is gone');
-  const record = executionRecord({
-    id: newId('exe'),
-    now: ago(5 * MINUTE),
-    orgName: 'Test org',
-    agent: { id: agentId, name: agent.name, version: 1, definition: agent.definition },
-    event: {
-      id: newId('evt'),
-      org_id: org.id,
-      event_type: 'custom.test',
-      source_product: 'psa',
-      occurred_at: ago(0).toISOString(),
-      client_id: null,
-      payload: { name: 'Ada' },
-    },
-  });
+  const created = { orgId: org.id, agentId, now: ago(5 * MINUTE), payload: { name: 'Ada' } };
+  const record = await unopenedRecord(harness.store, created);
   await openExecution(harness.store, { ...record, start_pending: false });
   await sweep();
   expect((await waitForExecution(org, record._id, ['completed']))['status']).toBe('completed');

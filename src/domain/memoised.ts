@@ -1,0 +1,14 @@
+/** Results of pure functions, kept by their argument. */
+
+/** The function with its last results at hand; once `max` are kept it starts over, so that strangers cannot fill it. */
+export function memoised<Value>(max: number, make: (key: string) => Value): (key: string) => Value {
+  const known = new Map<string, Value>();
+  return (key) => {
+    const found = known.get(key);
+    if (found !== undefined) return found;
+    if (known.size >= max) known.clear();
+    const value = make(key);
+    known.set(key, value);
+    return value;
+  };
+}
