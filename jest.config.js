@@ -29,6 +29,6 @@ module.exports = {
       globalTeardown: '<rootDir>/test/support/global-teardown.ts',
     }),
     // Suites that break things start their own.
-    suite('fault', ['fault']),
+    suite('fault', ['fault'], { globalSetup: '<rootDir>/test/support/build.ts' }),
   ],
 };

@@ -40,6 +40,8 @@ interface Outcome {
   status: number;
   /** When the window that the reply speaks of ends, in seconds. */
   window: string;
+  /** Why it belongs to no window. */
+  why?: string;
 }
 
 /** An id whose windows begin at this moment of the minute. */
@@ -62,10 +64,14 @@ async function makeOrg(stage: HttpStage, spec: { begin: number; perMinute?: numb
 }
 
 /** What an overloaded machine did not answer in time, or with 503, belongs to no window; it is told, not hidden. */
-const UNANSWERED: Outcome = { status: 503, window: '' };
+const unanswered = (why: string): Outcome => ({ status: 503, window: '', why });
+
+/** What undici or the system calls it: a time limit, a connection that was closed. */
+const failureOf = (error: unknown): Outcome =>
+  unanswered((error as { code?: string } | null)?.code ?? (error instanceof Error ? error.message : String(error)));
 
 const outcomeOf = ({ status, headers, text }: Answered): Outcome => {
-  if (status === UNANSWERED.status) return UNANSWERED;
+  if (status === 503) return unanswered('503');
   if (status !== 200 && status !== 429) throw new Error(`answered ${status}: ${text}`);
   return { status, window: String(headers['x-ratelimit-reset']) };
 };
@@ -88,7 +94,7 @@ async function play({ stage, servers, begin, windows }: Playing, trial: Trial): 
     while (fired.length < due) {
       const server = servers[fired.length % servers.length];
       if (!server) throw new Error('no process to ask');
-      const one = stage.client.ask({ port: server.port, path: PATH, headers }).then(outcomeOf, () => UNANSWERED);
+      const one = stage.client.ask({ port: server.port, path: PATH, headers }).then(outcomeOf, failureOf);
       // Looked at when all have been fired; until then a failure must not end the process.
       one.catch(() => undefined);
       fired.push(one);
@@ -100,13 +106,20 @@ async function play({ stage, servers, begin, windows }: Playing, trial: Trial): 
 function rowsOf(outcomes: readonly Outcome[]): Row[] {
   const rows = new Map<string, Row>();
   for (const { status, window } of outcomes) {
-    if (window === UNANSWERED.window) continue;
+    if (window === '') continue;
     const row = rows.get(window) ?? { offered: 0, admitted: 0, limit: PER_MINUTE };
     row.offered += 1;
     if (status === 200) row.admitted += 1;
     rows.set(window, row);
   }
   return [...rows].toSorted(([one], [other]) => Number(one) - Number(other)).map(([, row]) => row);
+}
+
+/** How many requests belong to no window, by reason. */
+function reasonsIn(outcomes: readonly Outcome[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { why } of outcomes) if (why !== undefined) counts[why] = (counts[why] ?? 0) + 1;
+  return counts;
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
@@ -146,8 +159,7 @@ async function measureExactness(stage: HttpStage, servers: readonly Server[], wi
   const outcomes = await withProgress(log, () => `T14, ${windows} windows of a minute`, played);
   const figures = trials.flatMap(({ name }, index) => {
     const rows = rowsOf(outcomes[index] ?? []);
-    const unanswered = (outcomes[index] ?? []).filter(({ window }) => window === UNANSWERED.window).length;
-    const table = { windows: rows.length, unanswered, table: rows };
+    const table = { windows: rows.length, unanswered: reasonsIn(outcomes[index] ?? []), table: rows };
     return [
       countFigure(`admitted above the window, ${servers.length} processes, ${name}`, above(rows), table),
       countFigure(`refused although there was room, ${name}`, below(rows), {}),

@@ -9,19 +9,16 @@ import {
 import type { Config } from '../config';
 
 const CHANNEL_READY = 2;
-const PROBE_TIMEOUT_MS = 2_500;
 const REFUSAL_REMEMBERED_MS = 500;
 /** Answers wait for these calls, so they are never waited for long. */
 const CALL_TIMEOUT_MS = 2_000;
 const TIMED_CALLS =
-  /\/(StartWorkflowExecution|SignalWorkflowExecution|RequestCancelWorkflowExecution|TerminateWorkflowExecution|DescribeWorkflowExecution)$/;
+  /\/(StartWorkflowExecution|SignalWorkflowExecution|RequestCancelWorkflowExecution|TerminateWorkflowExecution|DescribeWorkflowExecution|GetSystemInfo)$/;
 
+type ConnectionMetadata = NonNullable<ConnectionOptions['metadata']>;
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
 
-/**
- * Gives calls their deadline. The client's own `withDeadline` carries it in an AsyncLocalStorage, whose hooks slow down
- * every promise of the process from its first use on.
- */
+/** Gives calls their deadline. */
 const withinTime: Interceptor = (options, nextCall) => {
   const { path } = options.method_definition;
   const isTimed = options.deadline === undefined && TIMED_CALLS.test(path);
@@ -37,8 +34,23 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** Shows whether the channel is up without making a call; the connection itself keeps its channel to itself. */
+/**
+ * Shows whether the channel is up without making a call; the connection itself keeps its channel to itself.
+ *
+ * And sends calls without an AsyncLocalStorage, in which the client carries deadline and namespace from one function to
+ * the next: from its first use on, its hooks slow down every promise of the process.
+ */
 class ObservedConnection extends Connection {
+  /** Called when it connects; the calls have their deadlines from `withinTime`. */
+  override async withDeadline<Result>(_deadline: number | Date, call: () => Promise<Result>): Promise<Result> {
+    return call();
+  }
+
+  /** Called for each call with its namespace, which the connection itself sends with all of them. */
+  override async withMetadata<Result>(_namespace: ConnectionMetadata, call: () => Promise<Result>): Promise<Result> {
+    return call();
+  }
+
   isUp(): boolean {
     return this.client.getChannel().getConnectivityState(true).valueOf() === CHANNEL_READY;
   }
@@ -50,10 +62,8 @@ function createProbe(connection: ObservedConnection): () => Promise<boolean> {
   let refusedAt = -Infinity;
   const ask = async (): Promise<boolean> => {
     try {
-      await connection.withDeadline(Date.now() + PROBE_TIMEOUT_MS, async () => {
-        await connection.ensureConnected();
-        await connection.workflowService.getSystemInfo({});
-      });
+      await connection.ensureConnected();
+      await connection.workflowService.getSystemInfo({});
       return true;
     } catch {
       refusedAt = performance.now();
@@ -74,6 +84,7 @@ export function connectEngine(config: Config['temporal']): Engine {
   const connection = ObservedConnection.lazy({
     address: config.address,
     connectTimeout: '2s',
+    metadata: { 'temporal-namespace': config.namespace },
     interceptors: [withinTime, makeGrpcRetryInterceptor(defaultGrpcRetryOptions())],
   }) as ObservedConnection;
   const client = new Client({ connection, namespace: config.namespace });

@@ -1,4 +1,4 @@
-/** Contract → ajv. Bodies are strict; queries and paths are coerced from text. Compiled once, when a route is mounted. */
+/** Contract → ajv. Bodies are strict; queries and paths are coerced from text. Compiled once, when a route is first asked for. */
 import Ajv2020, { type ErrorObject, type ValidateFunction } from 'ajv/dist/2020';
 import { AgentDefinition, Trigger } from '../contracts/agent';
 import { Condition, Filter } from '../contracts/condition';
@@ -149,8 +149,12 @@ function findingOf(error: ErrorObject): Finding {
   };
 }
 
-function validatorOf(validate: ValidateFunction): Validator {
+/** Compiles at the first use: hundreds at once take a second of every start, and few are needed in the first one. */
+function validatorOf(compile: () => ValidateFunction): Validator {
+  let compiledOnce: ValidateFunction | null = null;
   return (value) => {
+    compiledOnce ??= compile();
+    const validate = compiledOnce;
     if (validate(value)) return [];
     const errors = validate.errors ?? [];
     const useful = errors.filter((error) => !isNoise(error, errors));
@@ -167,12 +171,12 @@ const compiled = (ajv: Ajv2020, schema: TSchema): ValidateFunction => {
 };
 
 /** Checks a JSON body as it is; nothing is converted. */
-export const bodyValidator = (schema: TSchema): Validator => validatorOf(compiled(strict, schema));
+export const bodyValidator = (schema: TSchema): Validator => validatorOf(() => compiled(strict, schema));
 
 /** Checks query or path parameters; text becomes the declared number or boolean, in place. */
 export const textValidator = (schema: TSchema): Validator => {
   const { $id: _unused, ...anonymous } = schema;
-  return validatorOf(coercing.compile(anonymous));
+  return validatorOf(() => coercing.compile(anonymous));
 };
 
 const DEPTH_MAX = 32;

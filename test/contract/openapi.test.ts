@@ -13,7 +13,7 @@ import { allOperations, documentedServices, serviceDocument, wholeDocument } fro
 import { docsRouter } from '../../src/http/docs';
 import { renderMarkdown } from '../../src/http/markdown';
 import { opening, serviceRouter } from '../../src/http/mount';
-import { bodyValidator } from '../../src/http/validate';
+import { bodyValidator, textValidator } from '../../src/http/validate';
 
 interface Document {
   paths: Record<string, Record<string, { operationId: string; responses: Record<string, unknown> }>>;
@@ -100,6 +100,14 @@ test('a body is required exactly where the empty object is refused', () => {
     const isRequired = documented.paths[at]?.[method.toLowerCase()]?.requestBody?.required;
     expect({ at, isRequired }).toEqual({ at, isRequired: bodyValidator(body)({}).length > 0 });
   }
+});
+
+test('every schema of parameters compiles before anybody asks for it', () => {
+  const schemas = allOperations.flatMap(({ params, query }) =>
+    [params, query].filter((schema) => schema !== undefined),
+  );
+  expect(schemas).not.toHaveLength(0);
+  for (const schema of schemas) expect(() => textValidator(schema)({})).not.toThrow();
 });
 
 describe('served', () => {

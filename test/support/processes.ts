@@ -2,6 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createWriteStream, mkdirSync, type WriteStream } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { compiled } from './build';
 
 const ROOT = resolve(__dirname, '../..');
 const READY_TIMEOUT_MS = 60_000;
@@ -56,7 +57,7 @@ export function productProcess({ script, env, readyText, logFile }: ProcessOptio
     async start() {
       lines.length = 0;
       log = createWriteStream(logFile, { flags: 'a' });
-      const started = spawn(process.execPath, ['--import', 'tsx', resolve(ROOT, script)], {
+      const started = spawn(process.execPath, [compiled(script)], {
         cwd: ROOT,
         env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env },
         stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,0 +1,13 @@
+/** The product's own processes run from the build, as the image does; it is made once for all suites of a project. */
+import { resolve } from 'node:path';
+import { compiledIn, compileInto } from '../../scripts/compile';
+
+const FOLDER = resolve(__dirname, '../../dist');
+
+/** The compiled form of a script of the project. */
+export const compiled = (script: string): string => compiledIn(FOLDER, script);
+
+/** Jest's global setup of suites that start the product themselves. */
+export default function build(): void {
+  compileInto(FOLDER, 'tsconfig.build.json');
+}
