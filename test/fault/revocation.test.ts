@@ -8,13 +8,13 @@ import { statusesOn, startFleet, type Fleet } from '../support/api-fleet';
 import { comingFrom, request, text, waitFor, type Answer, type Harness } from '../support/harness';
 
 const KEYS = 1_000;
-const TENANTS = 10;
+const TENANTS = 5;
 /** An address is asked to wait after sixty refusals a minute; these are counted, so they come from several. */
 const KEYS_PER_ADDRESS = 20;
 /** Requests per process that begin after the reply. */
 const AFTERWARDS = 1;
 /** Between a client's requests: short beside a revocation, so that some are always under way, and room for the others. */
-const BETWEEN_MS = 15;
+const BETWEEN_MS = 25;
 const TICKETS = '/psa/api/tickets?limit=1';
 
 let fleet: Fleet;
