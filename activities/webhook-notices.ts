@@ -1,11 +1,13 @@
 /** Mails to the owners of an endpoint that fails: half way, three quarters, and when it is switched off. */
 import { cancellationSignal, heartbeat } from '@temporalio/activity';
 import { userAddresses } from '../src/store/users';
-import { markNoticed, noticesDue, type WebhookRecord } from '../src/store/webhooks';
+import { markNoticed, noticesDue, returnNotice, takeNotice, type WebhookRecord } from '../src/store/webhooks';
 import type { Deps } from './deps';
 
 const BATCH = 50;
 const OWNERS_MAX = 10;
+/** Longer than it takes to send a notice to all owners. */
+const TAKEN_MS = 120_000;
 
 const hostOf = ({ url }: WebhookRecord): string => new URL(url).host;
 
@@ -44,13 +46,24 @@ async function sendNotice(deps: Deps, webhook: WebhookRecord): Promise<void> {
   }
 }
 
+/** Sends a notice that nobody else is sending; passes can meet. */
+async function tellOnce(deps: Deps, webhook: WebhookRecord): Promise<void> {
+  const now = deps.clock.now();
+  if (!(await takeNotice(deps.store, webhook, { now, until: new Date(now.getTime() + TAKEN_MS) }))) return;
+  try {
+    await sendNotice(deps, webhook);
+    await markNoticed(deps.store, webhook);
+  } finally {
+    await returnNotice(deps.store, webhook);
+  }
+}
+
 /** Sends what is due; a mail that cannot leave is tried again with the next pass, under the same message id. */
 export async function sendNotices(deps: Deps): Promise<void> {
   for (const webhook of await noticesDue(deps.store, BATCH)) {
     heartbeat();
     try {
-      await sendNotice(deps, webhook);
-      await markNoticed(deps.store, webhook);
+      await tellOnce(deps, webhook);
     } catch (error) {
       deps.log.warn('webhook notice deferred', { webhook_id: webhook._id, error });
     }

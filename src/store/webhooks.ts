@@ -30,6 +30,8 @@ const WebhookRecord = Type.Object({
   noticeStage: Type.Integer(),
   /** Until the owners were told of `noticeStage`. */
   noticeDue: Type.Boolean(),
+  /** Somebody is telling them; whoever died while at it has this long. */
+  noticeTakenUntil: Type.Optional(Nullable(Instant())),
   /** Until the event about its being disabled is in the log. */
   unannounced: Type.Boolean(),
   /** When the next delivery may leave, in milliseconds, where `ratePerMinute` is set. */
@@ -174,8 +176,26 @@ export async function reserveSlot(store: Store, id: string, intervalMs: number, 
 export const noticesDue = (store: Store, limit: number): Promise<WebhookRecord[]> =>
   webhooks.in(store).find({ noticeDue: true }).limit(limit).lean<WebhookRecord[]>().exec();
 
+/** Takes a notice to send it. False when somebody else has it, or it is out by now. */
+export async function takeNotice(
+  store: Store,
+  { _id, noticeStage }: WebhookRecord,
+  { now, until }: { now: Date; until: Date },
+): Promise<boolean> {
+  const isFree = { $or: [{ noticeTakenUntil: null }, { noticeTakenUntil: { $lte: now } }] };
+  const { matchedCount } = await webhooks
+    .in(store)
+    .updateOne({ _id, noticeStage, noticeDue: true, ...isFree }, { $set: { noticeTakenUntil: until } });
+  return matchedCount > 0;
+}
+
 export async function markNoticed(store: Store, { _id, noticeStage }: WebhookRecord): Promise<void> {
   await webhooks.in(store).updateOne({ _id, noticeStage }, { $set: { noticeDue: false } });
+}
+
+/** Ends `takeNotice`, whether the notice was sent or not; the next stage may be due already. */
+export async function returnNotice(store: Store, { _id }: WebhookRecord): Promise<void> {
+  await webhooks.in(store).updateOne({ _id }, { $set: { noticeTakenUntil: null } });
 }
 
 /** Endpoints whose being disabled is not in the event log yet. */
