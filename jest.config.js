@@ -21,6 +21,7 @@ const suite = (displayName, folders, more = {}) => ({
 
 module.exports = {
   testTimeout: 60_000,
+  testSequencer: '<rootDir>/test/support/longest-first.js',
   projects: [
     suite('unit', ['unit', 'architecture', 'contract']),
     // Suites that only use the product share one running stack.
@@ -29,6 +30,6 @@ module.exports = {
       globalTeardown: '<rootDir>/test/support/global-teardown.ts',
     }),
     // Suites that break things start their own.
-    suite('fault', ['fault'], { globalSetup: '<rootDir>/test/support/build.ts' }),
+    suite('fault', ['fault'], { globalSetup: '<rootDir>/test/support/global-build.ts' }),
   ],
 };

@@ -9,7 +9,7 @@ const EXAMPLES_MAX = 10_000;
  * cases. Making cases up is what costs, whether they are sent or not, so few operations are tried deeper rather than all
  * of them with a case or two. The share has no divisor in common with the six routes of a resource, so every kind of route is among them.
  */
-const OPERATIONS_SHARE_SHORT = 5;
+const OPERATIONS_SHARE_SHORT = 25;
 const SHARE_SHORT = 16;
 const PHASES = ['examples', 'coverage', 'fuzzing', 'stateful'] as const;
 /** What is left out costs most of its time making requests up, not sending them. */

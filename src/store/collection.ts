@@ -1,5 +1,5 @@
 /** Record schema → Mongoose model: one definition for the type, the stored fields and the guard against stray ones. */
-import { Schema, type Connection, type IndexDirection, type Model } from 'mongoose';
+import { Schema, type mongo, type Connection, type IndexDirection, type Model } from 'mongoose';
 import { Type, type Static, type TObject } from '../contracts/schema';
 
 /** How long an operation waits for a store that is away, in milliseconds. */
@@ -31,6 +31,8 @@ export interface Collection<Record_> {
   readonly indexes: Index[];
   /** The Mongoose model on this store's connection. Reads use `lean()`, writes `updateOne` and its kin, never `save`. */
   in(store: Store): Model<Record_>;
+  /** Creates the indexes that are missing, by one command. */
+  ensureIndexes(store: Store): Promise<void>;
 }
 
 /** The open store. Only modules below src/store look inside. */
@@ -56,22 +58,33 @@ export function collection<Shape extends TObject>(
     in(store) {
       const open = models.get(store.connection) ?? new Map<string, unknown>();
       models.set(store.connection, open);
-      if (!open.has(name)) open.set(name, store.connection.model(name, schemaOf(record, indexes), name));
+      if (!open.has(name)) open.set(name, store.connection.model(name, schemaOf(record), name));
       return open.get(name) as Model<Static<Shape>>;
+    },
+    async ensureIndexes(store) {
+      if (indexes.length > 0) await made.in(store).collection.createIndexes(indexes.map(commandOf));
     },
   };
   declared.push(made as unknown as Collection<unknown>);
   return made;
 }
 
-function schemaOf(record: TObject, indexes: Index[]): Schema {
+const commandOf = ({ name, keys, unique, where, expireAfterSeconds }: Index): mongo.IndexDescription => ({
+  name,
+  key: keys as Record<string, mongo.IndexDirection>,
+  ...(unique ? { unique } : {}),
+  ...(where ? { partialFilterExpression: where } : {}),
+  ...(expireAfterSeconds === undefined ? {} : { expireAfterSeconds }),
+});
+
+function schemaOf(record: TObject): Schema {
   const paths = Object.fromEntries(
     Object.entries(record.properties).map(([field, schema]) => [
       field,
       pathType(schema as unknown as Record<string, unknown>),
     ]),
   );
-  const schema = new Schema(paths as Record<string, never>, {
+  return new Schema(paths as Record<string, never>, {
     strict: 'throw',
     strictQuery: 'throw',
     minimize: false,
@@ -81,15 +94,6 @@ function schemaOf(record: TObject, indexes: Index[]): Schema {
     id: false,
     bufferTimeoutMS: STORE_WAIT_MS,
   });
-  for (const index of indexes) {
-    schema.index(index.keys, {
-      name: index.name,
-      ...(index.unique ? { unique: true } : {}),
-      ...(index.where ? { partialFilterExpression: index.where } : {}),
-      ...(index.expireAfterSeconds === undefined ? {} : { expireAfterSeconds: index.expireAfterSeconds }),
-    });
-  }
-  return schema;
 }
 
 /** True when a write lost a race on a unique index. Code 1 is what DocumentDB answers from findAndModify. */

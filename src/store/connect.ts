@@ -6,6 +6,8 @@ import { declaredCollections, STORE_WAIT_MS, type Store } from './collection';
 const SOCKET_TIMEOUT_MS = 10_000;
 const POOL_MAX = 50;
 const CONNECT_RETRY_MS = 250;
+/** Collections that get their indexes at a time. */
+const INDEX_LANES = 4;
 
 const OPTIONS = {
   serverSelectionTimeoutMS: STORE_WAIT_MS,
@@ -44,7 +46,11 @@ export function openStore(uri: string): OpenStore {
   const store: OpenStore = {
     connection,
     async ensureIndexes() {
-      for (const declared of declaredCollections()) await declared.in(store).createIndexes();
+      const waiting = [...declaredCollections()];
+      const lane = async (): Promise<void> => {
+        for (let next = waiting.pop(); next; next = waiting.pop()) await next.ensureIndexes(store);
+      };
+      await Promise.all(Array.from({ length: INDEX_LANES }, lane));
     },
     async isReady() {
       try {

@@ -1,5 +1,5 @@
 /** One stack for every suite that only uses the product; its address travels to the test files in the environment. */
-import build from './build';
+import build from './global-build';
 import { startStack, type Stack, type StackAddress } from './stack';
 
 export const STACK_VARIABLE = 'SIGNALBOX_TEST_STACK';

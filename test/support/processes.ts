@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createWriteStream, mkdirSync, type WriteStream } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { compiled } from './build';
+import { compiled } from './global-build';
 
 const ROOT = resolve(__dirname, '../..');
 const READY_TIMEOUT_MS = 60_000;
