@@ -25,8 +25,24 @@ const shown = (fields: Fields): Fields =>
     ? Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, describe(value)]))
     : fields;
 
+let waiting = '';
+
+function flush(): void {
+  const text = waiting;
+  waiting = '';
+  if (text !== '') process.stdout.write(text);
+}
+// Whatever ends the process, short of SIGKILL, what was said before is written first.
+process.once('exit', flush);
+
+/** Lines of one turn of the event loop leave together: under load a write for each costs more than making it. */
+function writeSoon(line: string): void {
+  if (waiting === '') setImmediate(flush);
+  waiting += line;
+}
+
 /** Builds the process's log. `level` names the least severe line that is written. */
-export function createLog(level: string, write: (line: string) => void = (line) => process.stdout.write(line)): Log {
+export function createLog(level: string, write: (line: string) => void = writeSoon): Log {
   const least = LEVELS[level as Level] ?? LEVELS.info;
   const at =
     (name: Level) =>

@@ -6,7 +6,8 @@ import type { AnyRecord } from '../../src/resources/resource';
 import { tickets } from '../../src/resources/psa';
 import type { OpenStore } from '../../src/store/connect';
 import { executions, type ExecutionRecord } from '../../src/store/executions';
-import { documentsOf, toDocument } from '../../src/store/resource-documents';
+import { declaredCollections, indexCommand } from '../../src/store/collection';
+import { toDocument } from '../../src/store/resource-documents';
 import { defaultsOf } from '../../src/services/product/changes';
 import { pause } from './lanes';
 import { agentOf, stepsOf } from './tenants';
@@ -165,19 +166,13 @@ async function insertAll(
 }
 
 /** Builds the declared indexes over a connection that waits as long as it takes. */
-async function buildIndexes(uri: string, store: OpenStore, log: Log): Promise<void> {
+async function buildIndexes(uri: string, log: Log): Promise<void> {
   const client = await mongo.MongoClient.connect(uri);
+  const filled = [tickets.collection, executions.name];
   try {
-    for (const model of [documentsOf(store, tickets), executions.in(store)]) {
-      const indexes = model.schema
-        .indexes()
-        .map(([key, options]) => ({ ...options, key: key as Record<string, 1 | -1> }));
-      const { collectionName } = model.collection;
-      const building = client
-        .db()
-        .collection(collectionName)
-        .createIndexes(indexes as never);
-      await withProgress(log, () => `building ${indexes.length} indexes of ${collectionName}`, building);
+    for (const { name, indexes } of declaredCollections().filter((declared) => filled.includes(declared.name))) {
+      const building = client.db().collection(name).createIndexes(indexes.map(indexCommand));
+      await withProgress(log, () => `building ${indexes.length} indexes of ${name}`, building);
     }
   } finally {
     await client.close();
@@ -194,5 +189,5 @@ export async function seedRows(
   await store.connection.asPromise();
   await insertAll(store, { name: tickets.collection, count: rows }, ticketMaker(seeding), log);
   await insertAll(store, { name: 'executions', count }, executionMaker({ ...seeding, rows: count }), log);
-  await buildIndexes(uri, store, log);
+  await buildIndexes(uri, log);
 }

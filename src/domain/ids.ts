@@ -1,5 +1,5 @@
 /** Record identifiers: `<prefix>_` and a ULID, or a hash where the same cause must always give the same id. */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, randomFillSync } from 'node:crypto';
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
@@ -13,12 +13,30 @@ function encodeTime(milliseconds: number): string {
   return text;
 }
 
-const encodeBytes = (bytes: Buffer, length: number): string =>
-  Array.from(bytes.subarray(0, length), (byte) => ALPHABET[byte % 32]).join('');
+function encodeBytes(bytes: Buffer, length: number, start = 0): string {
+  let text = '';
+  for (let place = start; place < start + length; place += 1) text += ALPHABET[(bytes[place] ?? 0) % 32];
+  return text;
+}
+
+const RANDOM_BYTES = 16;
+/** Random bytes are drawn for many ids at a time, and each is used once. */
+const pool = Buffer.alloc(256 * RANDOM_BYTES);
+let drawn = pool.length;
+
+function randomText(): string {
+  if (drawn === pool.length) {
+    randomFillSync(pool);
+    drawn = 0;
+  }
+  const text = encodeBytes(pool, RANDOM_BYTES, drawn);
+  drawn += RANDOM_BYTES;
+  return text;
+}
 
 /** A new sortable id, for example `agt_01K…`. */
 export const newId = (prefix: string, at: Date = new Date()): string =>
-  `${prefix}_${encodeTime(at.getTime())}${encodeBytes(randomBytes(16), 16)}`;
+  `${prefix}_${encodeTime(at.getTime())}${randomText()}`;
 
 const digestOf = (...parts: (string | number)[]): Buffer => createHash('sha256').update(JSON.stringify(parts)).digest();
 

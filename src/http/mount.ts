@@ -16,6 +16,7 @@ import type { Admission, Foresight, Guard } from './guard';
 import { enterOnce, type Replay, type Run } from './idempotency';
 import { readInput, type InputChecks } from './input';
 import { createRouteTable } from './routes';
+import { sendJson, sendNothing, sendText, setHeaders } from './send';
 import { bodyValidator, textValidator } from './validate';
 import { tagIn, versionOf, waysOf, withPlainTags, type Way } from './versions';
 
@@ -64,11 +65,11 @@ const REFUSED_FROM = 400;
 
 function sendReplay(response: Response, replay: Replay, way: Way | undefined, context: Context): void {
   const { status, headers, body } = replay;
-  response.set(headers).status(status);
-  if (body === null) response.end();
+  setHeaders(response, headers);
+  if (body === null) sendNothing(response, status);
   else if (status >= REFUSED_FROM)
     sendRefusal(response, { status, body: JSON.parse(body) as Record<string, unknown> }, context);
-  else response.type('json').send(way ? JSON.stringify(way.down(JSON.parse(body), status)) : body);
+  else sendText(response, status, way ? JSON.stringify(way.down(JSON.parse(body), status)) : body);
 }
 
 /** Runs the handler and keeps what it answers for repeats of the request, before anybody sees it. */
@@ -97,7 +98,7 @@ async function perform(
   const { request, response } = exchange;
   const version = versionOf(request.headers['platform-version'], principal, versions);
   const way = route.ways.get(version);
-  response.set('Platform-Version', version);
+  response.setHeader('Platform-Version', version);
   fillCompany(route.operation, request.body, principal);
   const input = readInput(route, request, way);
   const entry = await enterOnce(context, { operation: route.operation, request, principal, input });
@@ -121,19 +122,19 @@ function answer(outcome: Outcome, { request, response, admission }: Exchange, co
     return;
   }
   const { reply } = outcome;
-  if (reply.headers) response.set(reply.headers);
+  if (reply.headers) setHeaders(response, reply.headers);
   if (reply.etag !== undefined) {
     const tag = weakTag(tagIn(reply.etag, way));
-    response.set({ ETag: tag, 'Cache-Control': 'private, no-cache', Vary: VARY });
+    setHeaders(response, { ETag: tag, 'Cache-Control': 'private, no-cache', Vary: VARY });
     if (request.method === 'GET' && matchesTag(request.headers['if-none-match'], tag)) {
-      if (admission) response.set(admission.refund());
-      response.status(304).end();
+      if (admission) setHeaders(response, admission.refund());
+      sendNothing(response, 304);
       return;
     }
   }
   if (admission?.exhausted) throw admission.exhausted;
-  if (reply.body === undefined) response.status(reply.status).end();
-  else response.status(reply.status).json(way ? way.down(reply.body, reply.status) : reply.body);
+  if (reply.body === undefined) sendNothing(response, reply.status);
+  else sendJson(response, reply.status, way ? way.down(reply.body, reply.status) : reply.body);
 }
 
 const logLine = (exchange: Exchange, operationId: string, context: Context): void => {
@@ -184,15 +185,15 @@ function serve(route: Route, parts: MountParts): RequestHandler {
       startedAt: performance.now(),
       admission: null,
     };
-    if (route.notice) response.set(route.notice);
+    if (route.notice) setHeaders(response, route.notice);
     try {
       const { admission, begun } = await enter(route, exchange, parts);
       exchange.admission = admission;
-      response.set(admission.headers);
+      setHeaders(response, admission.headers);
       if (route.body) await parseBody(request, response);
       answer(await (begun ?? perform(route, exchange, admission, parts)), exchange, context);
     } catch (error) {
-      if (!exchange.admission) response.set(guard.headersFor(request));
+      if (!exchange.admission) setHeaders(response, guard.headersFor(request));
       refuse(error, route.operation.service, exchange, context);
       // Our own outage costs the caller nothing; the headers have left with the reply already.
       if (response.statusCode === 503) void exchange.admission?.refund();
@@ -208,7 +209,7 @@ const requestIdOf = (response: Response): string => String(response.getHeader('X
 
 /** First middleware of all: an id and the headers that every reply carries, whatever becomes of the request. */
 export const opening = (): RequestHandler => (_request, response, next) => {
-  response.set({
+  setHeaders(response, {
     'X-Request-Id': newId('req'),
     'X-Content-Type-Options': 'nosniff',
     'Cache-Control': 'private, no-store',
@@ -221,7 +222,7 @@ export const opening = (): RequestHandler => (_request, response, next) => {
 export const addressHeaders =
   (guard: Guard): RequestHandler =>
   (request, response, next) => {
-    response.set(guard.headersFor(request));
+    setHeaders(response, guard.headersFor(request));
     next();
   };
 
@@ -255,16 +256,18 @@ export function serviceRouter(
 ): RequestHandler {
   const parts: MountParts = { versions: API_VERSIONS, ...given };
   const refuseWith = (refusal: Problem, request: Request, response: Response): void => {
-    response.set(parts.guard.headersFor(request));
+    setHeaders(response, parts.guard.headersFor(request));
     refuse(refusal, service, { response, requestId: requestIdOf(response) }, parts.context);
   };
   const table = createRouteTable({
     unknownPath: (request, response) =>
       refuseWith(problem('not_found', { message: 'No such path on this API.' }), request, response),
     otherMethod: (allow) => (request, response) => {
-      response.set('Allow', allow);
-      if (request.method === 'OPTIONS') response.set(parts.guard.headersFor(request)).status(204).end();
-      else refuseWith(problem('method_not_allowed', { facts: { allowed: allow } }), request, response);
+      response.setHeader('Allow', allow);
+      if (request.method === 'OPTIONS') {
+        setHeaders(response, parts.guard.headersFor(request));
+        sendNothing(response, 204);
+      } else refuseWith(problem('method_not_allowed', { facts: { allowed: allow } }), request, response);
     },
   });
   const isDocumented = documentedServices.includes(service);
@@ -276,7 +279,7 @@ export function serviceRouter(
   if (!isDocumented) return table.handle;
   return (request, response, next) => {
     // Clients see when the service's document has changed.
-    response.set('X-Spec-Hash', publishedDocument(service).hash);
+    response.setHeader('X-Spec-Hash', publishedDocument(service).hash);
     return table.handle(request, response, next);
   };
 }
@@ -284,7 +287,7 @@ export function serviceRouter(
 function documented(service: ServiceName, guard: Guard): RequestHandler {
   const answerWith = documentHandler(service);
   return (request, response, next) => {
-    response.set(guard.headersFor(request));
+    setHeaders(response, guard.headersFor(request));
     return answerWith(request, response, next);
   };
 }

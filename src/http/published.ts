@@ -3,6 +3,7 @@ import type { RequestHandler } from 'express';
 import type { ServiceName } from '../contracts/operation';
 import { matchesTag, stateTag, weakTag } from '../domain/etag';
 import { serviceDocument, wholeDocument } from './api-documents';
+import { sendNothing, sendText, setHeaders } from './send';
 
 export interface PublishedDocument {
   text: string;
@@ -28,7 +29,7 @@ export const documentHandler =
   (request, response) => {
     const { text, hash } = publishedDocument(of);
     const tag = weakTag(hash);
-    response.set({ ETag: tag, 'X-Spec-Hash': hash, 'Cache-Control': 'no-cache' });
-    if (matchesTag(request.headers['if-none-match'], tag)) response.status(304).end();
-    else response.type('application/json').send(text);
+    setHeaders(response, { ETag: tag, 'X-Spec-Hash': hash, 'Cache-Control': 'no-cache' });
+    if (matchesTag(request.headers['if-none-match'], tag)) sendNothing(response, 304);
+    else sendText(response, 200, text);
   };

@@ -4,6 +4,7 @@ import type { Context } from '../context';
 import type { ServiceName } from '../contracts/operation';
 import { prefersProblemJson, PROBLEM_TYPE } from './accepts';
 import { answerFor, problemDetails, toProblem } from './problems';
+import { sendJson, setHeaders } from './send';
 
 /** Sends a refusal in the service's own body shape. */
 export function refuse(
@@ -17,7 +18,7 @@ export function refuse(
     context.log.error(refusal.code, { request_id: exchange.requestId, error: refusal.cause ?? refusal });
   if (exchange.response.headersSent) return;
   const { status, headers, body } = answerFor(refusal, service, exchange.requestId);
-  exchange.response.set(headers);
+  setHeaders(exchange.response, headers);
   sendRefusal(exchange.response, { status, body }, context);
 }
 
@@ -28,7 +29,11 @@ export function sendRefusal(
   { config }: Context,
 ): void {
   const { status, body } = refusal;
-  response.vary('Accept').status(status);
-  if (!prefersProblemJson(response.req.headers.accept)) response.json(body);
-  else response.type(PROBLEM_TYPE).send(JSON.stringify(problemDetails(body, status, config.publicUrl)));
+  response.vary('Accept');
+  if (!prefersProblemJson(response.req.headers.accept)) sendJson(response, status, body);
+  else
+    response
+      .status(status)
+      .type(PROBLEM_TYPE)
+      .send(JSON.stringify(problemDetails(body, status, config.publicUrl)));
 }

@@ -62,14 +62,15 @@ export function collection<Shape extends TObject>(
       return open.get(name) as Model<Static<Shape>>;
     },
     async ensureIndexes(store) {
-      if (indexes.length > 0) await made.in(store).collection.createIndexes(indexes.map(commandOf));
+      if (indexes.length > 0) await made.in(store).collection.createIndexes(indexes.map(indexCommand));
     },
   };
   declared.push(made as unknown as Collection<unknown>);
   return made;
 }
 
-const commandOf = ({ name, keys, unique, where, expireAfterSeconds }: Index): mongo.IndexDescription => ({
+/** An index as the store's command wants it. */
+export const indexCommand = ({ name, keys, unique, where, expireAfterSeconds }: Index): mongo.IndexDescription => ({
   name,
   key: keys as Record<string, mongo.IndexDirection>,
   ...(unique ? { unique } : {}),

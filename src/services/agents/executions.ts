@@ -57,6 +57,18 @@ export const positionOf = ({ created_at: at, _id: id }: { created_at: Date; _id:
   id,
 });
 
+const agentDeleted = () => problem('agent_not_found', { message: 'The agent of this execution was deleted.' });
+
+/**
+ * A deletion marks the agent and then cancels what it has open. Either it finds this run, or the mark is seen here;
+ * so nobody has to wait for the sweep.
+ */
+async function refuseDeleted(context: Context, agent: Candidate, retry: store.ExecutionRecord): Promise<void> {
+  if (agent.system || (await findAgent(context.store, retry.org_id, agent.id))) return;
+  await cancelRecord(context, retry, 'agent_deleted');
+  throw agentDeleted();
+}
+
 /** The agent that a retry runs: as it is now, and only if it may run. */
 async function retryAgent(context: Context, orgId: string, agentId: string): Promise<Candidate> {
   const system = systemAgents.find((agent) => agent.id === agentId);
@@ -67,7 +79,7 @@ async function retryAgent(context: Context, orgId: string, agentId: string): Pro
     return { ...system, name: system.definition.name, system: true, status: 'active' };
   }
   const own = await findAgent(context.store, orgId, agentId);
-  if (!own) throw problem('agent_not_found', { message: 'The agent of this execution was deleted.' });
+  if (!own) throw agentDeleted();
   if (own.status !== 'active')
     throw problem('agent_not_active', {
       message: `The agent is ${own.status}; activate it first.`,
@@ -135,6 +147,7 @@ async function openRetry(
   // Two clicks lead to the same id, so the second meets the first one's record.
   if (!(await store.openExecution(context.store, retry)))
     throw problem('already_retried', { facts: { execution_id: retry._id } });
+  await refuseDeleted(context, agent, retry);
   await store.linkRetry(context.store, record.org_id, record._id, retry._id);
   await startStored(context, retry);
   return retry;

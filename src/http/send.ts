@@ -1,0 +1,27 @@
+/** How headers and bodies leave: what Express's own `set` and `json` look up and convert for each is known here. */
+import type { Response } from 'express';
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** Sets headers as they are given; `set` of Express looks at each for types and lists first. */
+export function setHeaders(response: Response, headers: Readonly<Record<string, string>>): void {
+  for (const name in headers) response.setHeader(name, headers[name] ?? '');
+}
+
+/** Sends JSON text. One string for head and body leaves by one write to the socket. */
+export function sendText(response: Response, status: number, text: string): void {
+  response.statusCode = status;
+  response.setHeader('Content-Type', JSON_TYPE);
+  response.setHeader('Content-Length', Buffer.byteLength(text));
+  response.end(text);
+}
+
+/** Sends a body as JSON. */
+export const sendJson = (response: Response, status: number, body: unknown): void =>
+  sendText(response, status, JSON.stringify(body));
+
+/** Ends a reply that has no body. */
+export function sendNothing(response: Response, status: number): void {
+  response.statusCode = status;
+  response.end();
+}

@@ -1,0 +1,30 @@
+/** What the process said is written, whatever ends it. */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+
+const LOG = JSON.stringify(join(__dirname, '../../../src/log'));
+const LINES = `const { createLog } = require(${LOG}); const log = createLog('info');
+  log.info('first'); log.debug('never'); setImmediate(() => { log.warn('second'); log.error('third', { key: 'plat_abcdefgh' }); END });`;
+
+/** The lines of a process that runs this. */
+const linesOf = (script: string): Promise<Record<string, unknown>[]> =>
+  new Promise((resolve) => {
+    execFile(process.execPath, ['--import', 'tsx', '-e', script], (_error, output) =>
+      resolve(
+        output
+          .split('\n')
+          .filter(Boolean)
+          .map((line) => JSON.parse(line) as Record<string, unknown>),
+      ),
+    );
+  });
+
+test.each([
+  ['its end', ''],
+  ['an exit', 'process.exit(1)'],
+  ['an error nobody caught', "throw new Error('crash')"],
+])('lines before %s are there, in order', async (_name, end) => {
+  const lines = await linesOf(LINES.replace('END', end));
+  expect(lines.map(({ msg }) => msg)).toEqual(['first', 'second', 'third']);
+  expect(lines[2]).toMatchObject({ level: 'error', key: 'plat_[redacted]' });
+});
