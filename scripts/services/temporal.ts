@@ -22,7 +22,7 @@ const DYNAMIC_CONFIG = [
   'matching.numTaskqueueWritePartitions=1',
 ];
 
-const SEARCH_ATTRIBUTES = [
+export const SEARCH_ATTRIBUTES = [
   'OrgId=Keyword',
   'AgentId=Keyword',
   'ExecutionId=Keyword',

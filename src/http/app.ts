@@ -47,6 +47,28 @@ const routerError =
     return refuse(error, 'psa', { response, requestId: String(response.getHeader('X-Request-Id')) }, context);
   };
 
+/** The first segment of a path, behind the server's own name where a client sent that too (RFC 9112 §3.2.2). */
+const MOUNTED = /^(?:https?:\/\/[^/?]*)?\/([a-z]+)(?=[/?]|$)/i;
+
+/**
+ * Hands a request to the service that its path begins with; the service sees the path below its name, as below a
+ * mount of Express, which would try the names one after another.
+ */
+function services(routers: ReadonlyMap<string, RequestHandler>): RequestHandler {
+  return (request, response, next) => {
+    const { url } = request;
+    const [prefix = '', name = ''] = MOUNTED.exec(url) ?? [];
+    const router = routers.get(name);
+    if (!router) return next();
+    const below = url.slice(prefix.length);
+    request.url = below.startsWith('/') ? below : `/${below}`;
+    return router(request, response, (error?: unknown) => {
+      request.url = url;
+      next(error);
+    });
+  };
+}
+
 /** Builds the app. Every service has its own mount, so that paths such as `/api/templates` never collide. */
 export function createApp(context: Context, guard: Guard, health: Health): Express {
   const app = express();
@@ -54,7 +76,7 @@ export function createApp(context: Context, guard: Guard, health: Health): Expre
   app.set('trust proxy', context.config.trustProxy);
   app.use(opening());
   const bounds = boundOperations();
-  for (const service of SERVICES) app.use(`/${service}`, serviceRouter(service, bounds, { guard, context }));
+  app.use(services(new Map(SERVICES.map((name) => [name, serviceRouter(name, bounds, { guard, context })]))));
   app.use(addressHeaders(guard));
   app.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
   app.get('/readyz', readiness(health));

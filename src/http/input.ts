@@ -3,7 +3,8 @@ import type { Request } from 'express';
 import type { Operation } from '../contracts/operation';
 import { problem, refuseFindings, type Finding } from '../contracts/problem';
 import type { Sent } from '../contracts/version';
-import { depthFindings, type Validator } from './validate';
+import { shapeFindings } from './body-shape';
+import type { Validator } from './validate';
 import type { Way } from './versions';
 
 /** The checks of one route; null where nothing of the kind is taken. */
@@ -41,7 +42,7 @@ function readBody(route: InputChecks, sent: unknown): unknown {
       message: 'A JSON body is required; send it as application/json.',
     });
   }
-  check(depthFindings(body), route.operation, 'body');
+  check(shapeFindings(body), route.operation, 'body');
   check(route.body(body), route.operation, 'body');
   return body;
 }
@@ -64,7 +65,7 @@ export function readInput(route: InputChecks, request: Request, way: Way | undef
 function raised({ operation }: InputChecks, sent: Sent, way: Way): Sent {
   if (way.query) check(named(way.query(sent.query)), operation, 'query');
   if (way.body) {
-    check(depthFindings(sent.body), operation, 'body');
+    check(shapeFindings(sent.body), operation, 'body');
     check(way.body(sent.body ?? {}), operation, 'body');
   }
   return way.up(sent);

@@ -178,21 +178,3 @@ export const textValidator = (schema: TSchema): Validator => {
   const { $id: _unused, ...anonymous } = schema;
   return validatorOf(() => coercing.compile(anonymous));
 };
-
-const DEPTH_MAX = 32;
-
-/** Refuses nesting that no contract needs, before a recursive schema follows it down. */
-export function depthFindings(body: unknown): Finding[] {
-  let level: unknown[] = [body];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > DEPTH_MAX)
-      return [{ path: '', code: 'too_deep', message: `the body is nested deeper than ${DEPTH_MAX} levels` }];
-    const keys = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.keys(value) : []));
-    if (keys.some((key) => key.includes('\0')))
-      return [{ path: '', code: 'invalid_key', message: 'a field name holds a NUL character' }];
-    level = level.flatMap((value) =>
-      typeof value === 'object' && value !== null ? Object.values(value as Record<string, unknown>) : [],
-    );
-  }
-  return [];
-}

@@ -10,6 +10,7 @@ import {
 import { Enum, Json, Nullable, Type, type Static } from '../contracts/schema';
 import { raiseEpoch } from './guards';
 import { collection, Instant, isDuplicate, type Store } from './collection';
+import { updateEach } from './update-each';
 
 const Runs = Type.Object({
   total: Type.Integer(),
@@ -278,8 +279,8 @@ export interface RunTally {
 
 /** Adds finished runs to the figures of their agents, in one round trip. */
 export async function addRuns(store: Store, tallies: RunTally[]): Promise<void> {
-  if (tallies.length === 0) return;
-  await agentStats.in(store).bulkWrite(
+  await updateEach(
+    agentStats.in(store),
     tallies.map((tally) => ({
       updateOne: {
         filter: { _id: statsId(tally.orgId, tally.agentId) },
@@ -295,7 +296,6 @@ export async function addRuns(store: Store, tallies: RunTally[]): Promise<void> 
         },
         upsert: true,
       },
-    })) as never,
-    { ordered: false },
+    })),
   );
 }

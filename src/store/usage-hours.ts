@@ -2,6 +2,7 @@
 import { Json, Type, type Static } from '../contracts/schema';
 import { DAY_MS, HOUR_MS, USAGE_DAYS_KEPT, type Counts } from '../domain/usage';
 import { collection, Instant, type Store } from './collection';
+import { updateEach } from './update-each';
 
 /** `r` requests, `e` 4xx and 5xx, `l` 429; `h` by duration bucket, `s` by status, `p` and `f` requests and errors by path. */
 const UsageHour = Type.Object({
@@ -52,7 +53,6 @@ const under = (field: string, counts: Counts): [string, number][] =>
 
 /** Adds the deltas in one bulk write. */
 export async function addHours(store: Store, deltas: readonly HourDelta[]): Promise<void> {
-  if (deltas.length === 0) return;
   const operations = deltas.map((delta) => ({
     updateOne: {
       filter: { _id: idOf(delta.keyId, delta.startMs) },
@@ -78,7 +78,7 @@ export async function addHours(store: Store, deltas: readonly HourDelta[]): Prom
       upsert: true,
     },
   }));
-  await hours.in(store).bulkWrite(operations, { ordered: false });
+  await updateEach(hours.in(store), operations);
 }
 
 /** The hours of a key from one moment up to another, both at the full hour; hours without requests are absent. */

@@ -1,6 +1,7 @@
 /** How much each key is used: totals, day buckets and the last call. Statistics only; a crash loses at most one flush. */
 import { Json, Nullable, Type, type Static } from '../contracts/schema';
 import { collection, Instant, type Store } from './collection';
+import { updateEach } from './update-each';
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const DAYS_KEPT = 30;
@@ -47,7 +48,6 @@ const daysBefore = (at: Date, from: number, to: number): string[] =>
 
 /** Adds the deltas in one bulk write. */
 export async function addUsage(store: Store, deltas: readonly UsageDelta[]): Promise<void> {
-  if (deltas.length === 0) return;
   const operations = deltas.map((delta) => {
     const outdated = Object.entries(delta.deprecated);
     const day = `days.${dayOf(delta.lastUsedAt.getTime())}`;
@@ -73,7 +73,7 @@ export async function addUsage(store: Store, deltas: readonly UsageDelta[]): Pro
       },
     };
   });
-  await usage.in(store).bulkWrite(operations as never, { ordered: false });
+  await updateEach(usage.in(store), operations);
 }
 
 function figuresOf(record: UsageRecord, now: Date): UsageFigures {

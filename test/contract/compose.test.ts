@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { parse } from 'yaml';
 import { SETTINGS } from '../../src/config';
+import { SEARCH_ATTRIBUTES as STARTED_WITH } from '../../scripts/services/temporal';
 import { SEARCH_ATTRIBUTES } from '../../src/contracts/messages';
 import { filesBelow, read, ROOT } from '../architecture/source-tree';
 
@@ -68,11 +69,12 @@ test('the example environment names everything that is required', () => {
   expect(required.filter((name) => !new RegExp(`^${name}=`, 'm').test(example))).toEqual([]);
 });
 
-test('the engine gets the search attributes the workflows write', () => {
+test('both engines, of the stack and of the development command, get the search attributes the workflows write', () => {
   const types = { KEYWORD: 'Keyword', BOOL: 'Bool', INT: 'Int' } as const;
   const wanted = Object.entries(SEARCH_ATTRIBUTES).map(([name, type]) => `${name}=${types[type]}`);
   const given = environmentOf('temporal-admin')['SEARCH_ATTRIBUTES'] ?? '';
   expect(given.trim().split(/\s+/).toSorted()).toEqual(wanted.toSorted());
+  expect(STARTED_WITH.toSorted()).toEqual(wanted.toSorted());
   expect(environmentOf('temporal-admin')['TEMPORAL_NAMESPACE']).toBe(environmentOf('api')['TEMPORAL_NAMESPACE']);
   expect(environmentOf('temporal-admin')['RETENTION']).toBe('14d');
 });

@@ -24,6 +24,20 @@ test('400: a field name with a NUL character is refused, nothing is stored', asy
   expect((await org.call('POST', '/agents/api/events/ingest', body)).status).toBe(400);
 });
 
+test('400: half of a surrogate pair is refused by the name of its field, a whole one is kept', async () => {
+  const org = await harness.newOrg();
+  const ticket = (subject: string, more = '') =>
+    org.call('POST', '/psa/api/tickets', `{"subject": "${subject}", "priority": "low"${more}}`);
+  const refusals = [await ticket('half \\ud83d'), await ticket('whole', ', "customFields": {"a/b": "\\udc00"}')];
+  expect(refusals.map(({ status, body }) => [status, list(body['details']?.['errors'])[0]])).toEqual([
+    [400, expect.objectContaining({ path: '/subject', rule: 'invalid_text' })],
+    [400, expect.objectContaining({ path: '/customFields/a~1b', rule: 'invalid_text' })],
+  ]);
+  expect((await ticket('whole', ', "customFields": {"\\ud800": "name"}')).status).toBe(400);
+  const kept = await ticket('smile \\ud83d\\ude00');
+  expect([kept.status, kept.body['subject']]).toEqual([201, 'smile 😀']);
+});
+
 test('400: a step without a type is told which types there are', async () => {
   const org = await harness.newOrg();
   const answer = await org.call('POST', '/agents/api/agents', definitionWith([{ id: 'nameless' }]));

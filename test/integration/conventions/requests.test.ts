@@ -1,4 +1,5 @@
 /** What requests may look like: methods of spelled-out paths beside paths with an id, and lists of values. */
+import { get } from 'node:http';
 import { joinStack, type Harness } from '../../support/harness';
 
 let harness: Harness;
@@ -22,6 +23,29 @@ test.each([
     const answer = await org.call(method, path, method === 'GET' ? undefined : {});
     expect([method, answer.status, answer.headers.get('allow')]).toEqual([method, 405, allow]);
   }
+});
+
+/** The status of a GET whose target is sent as it stands. */
+const statusOf = (target: string, key: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(harness.address.baseUrl);
+    const options = { hostname, port, path: target, headers: { authorization: `Bearer ${key}` } };
+    get(options, (reply) => resolve(reply.resume().statusCode ?? 0)).once('error', reject);
+  });
+
+test.each([
+  ['/psa/api/tickets?limit=1', 200],
+  ['http://psa.example/psa/api/tickets?limit=1', 200],
+  ['/psa', 404],
+  ['/psa/', 404],
+  ['/psa?limit=1', 404],
+  ['/PSA/api/tickets', 404],
+  ['/psax/api/tickets', 404],
+  ['//psa/api/tickets', 404],
+  ['/psa/api/tickets/%zz', 400],
+])('GET %s is %i: a service is what the first part of the path names', async (target, status) => {
+  const org = await harness.newOrg();
+  expect(await statusOf(target, org.key)).toBe(status);
 });
 
 test('400: a filter takes at most a hundred values, repeated ones included', async () => {

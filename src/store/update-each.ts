@@ -1,0 +1,18 @@
+/** Updates of many documents by one command. */
+import type { Model } from 'mongoose';
+
+interface OneUpdate {
+  updateOne: { filter: { _id: string }; update: Record<string, unknown>; upsert: boolean };
+}
+
+const byId = (one: OneUpdate, other: OneUpdate): number =>
+  one.updateOne.filter._id < other.updateOne.filter._id ? -1 : 1;
+
+/**
+ * Updates each document, in the order of their ids. DocumentDB makes one transaction of the command, which holds every
+ * document it has come to: two processes that came to the same ones in different orders would wait for each other, and
+ * whoever wants one of them would wait behind both.
+ */
+export async function updateEach<Record_>(model: Model<Record_>, updates: readonly OneUpdate[]): Promise<void> {
+  if (updates.length > 0) await model.bulkWrite(updates.toSorted(byId) as never, { ordered: false });
+}
