@@ -14,5 +14,5 @@ const byId = (one: OneUpdate, other: OneUpdate): number =>
  * whoever wants one of them would wait behind both.
  */
 export async function updateEach<Record_>(model: Model<Record_>, updates: readonly OneUpdate[]): Promise<void> {
-  if (updates.length > 0) await model.bulkWrite(updates.toSorted(byId) as never, { ordered: false });
+  if (updates.length > 0) await model.bulkWrite(updates.toSorted(byId), { ordered: false });
 }
