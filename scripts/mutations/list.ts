@@ -216,4 +216,11 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'incidents answers as a map',
     needsApi: true,
   },
+  {
+    bug: 'documents are updated together in whatever order they come',
+    file: 'src/store/update-each.ts',
+    before: 'updates.toSorted(byId)',
+    after: '[...updates]',
+    test: 'test/integration/auth/counting-at-once.test.ts',
+  },
 ];
