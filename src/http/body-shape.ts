@@ -1,5 +1,6 @@
 /** What no contract takes, whatever its schema says of a body. */
 import type { Finding } from '../contracts/problem';
+import { below } from '../domain/definition/findings';
 
 const DEPTH_MAX = 32;
 
@@ -10,15 +11,13 @@ const isParent = (value: unknown): value is Members => typeof value === 'object'
 /** Half of a surrogate pair is no character: encoded as UTF-8 it would be stored as another text than was sent. */
 const isBroken = (text: unknown): boolean => typeof text === 'string' && !text.isWellFormed();
 
-const escaped = (name: string): string => name.toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1');
-
 /** Where a body holds such a text, as a JSON pointer; only asked for when there is one. */
 function brokenAt(value: unknown, path = ''): string | null {
   if (isBroken(value)) return path;
   if (!isParent(value)) return null;
   for (const [name, member] of Object.entries(value)) {
-    const below = `${path}/${escaped(name)}`;
-    const found = isBroken(name) ? below : brokenAt(member, below);
+    const place = below(path, name.toWellFormed());
+    const found = isBroken(name) ? place : brokenAt(member, place);
     if (found !== null) return found;
   }
   return null;

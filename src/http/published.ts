@@ -29,9 +29,7 @@ export const documentHandler =
   (request, response) => {
     const { text, hash } = publishedDocument(of);
     const tag = weakTag(hash);
-    setHeaders(response, { ETag: tag, 'Cache-Control': 'no-cache' });
-    // A service has set it for all its replies.
-    if (of === 'all') response.setHeader('X-Spec-Hash', hash);
+    setHeaders(response, { ETag: tag, 'X-Spec-Hash': hash, 'Cache-Control': 'no-cache' });
     if (matchesTag(request.headers['if-none-match'], tag)) sendNothing(response, 304);
     else sendText(response, 200, text);
   };

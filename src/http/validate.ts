@@ -6,6 +6,7 @@ import { CloudEvent, NativeEvent } from '../contracts/event';
 import type { Finding } from '../contracts/problem';
 import { STEP_SCHEMAS } from '../contracts/step';
 import type { TSchema } from '../contracts/schema';
+import { below } from '../domain/definition/findings';
 import { nearest } from '../domain/suggest';
 
 const FINDINGS_MAX = 20;
@@ -135,9 +136,7 @@ const isNoise = (error: ErrorObject, all: ErrorObject[]): boolean =>
 
 /** A name that is not allowed is pointed at itself, escaped as pointers are. */
 const pathOf = ({ instancePath, propertyName }: ErrorObject): string =>
-  propertyName === undefined
-    ? instancePath
-    : `${instancePath}/${propertyName.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  propertyName === undefined ? instancePath : below(instancePath, propertyName);
 
 function findingOf(error: ErrorObject): Finding {
   const worded = WORDINGS[error.keyword]?.(error) ?? { message: error.message ?? 'is not valid' };
@@ -151,10 +150,9 @@ function findingOf(error: ErrorObject): Finding {
 
 /** Compiles at the first use: hundreds at once take a second of every start, and few are needed in the first one. */
 function validatorOf(compile: () => ValidateFunction): Validator {
-  let compiledOnce: ValidateFunction | null = null;
+  let validate: ValidateFunction | null = null;
   return (value) => {
-    compiledOnce ??= compile();
-    const validate = compiledOnce;
+    validate ??= compile();
     if (validate(value)) return [];
     const errors = validate.errors ?? [];
     const useful = errors.filter((error) => !isNoise(error, errors));
