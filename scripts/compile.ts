@@ -5,13 +5,18 @@ import { join, resolve } from 'node:path';
 
 const ROOT = resolve(__dirname, '..');
 
+/** The command that compiles a project of this folder into `folder`. */
+export function compileCommand(folder: string, project: string): { file: string; args: string[]; cwd: string } {
+  // Types are what `npm run check` is for.
+  const args = ['-p', join(ROOT, project), '--outDir', folder, '--noCheck'];
+  return { file: join(ROOT, 'node_modules/.bin/tsc'), args, cwd: ROOT };
+}
+
 /** Compiles a project of this folder into `folder`, anew: files of an earlier build could hide that one is missing. */
 export function compileInto(folder: string, project: string): void {
   rmSync(folder, { recursive: true, force: true });
-  const tsc = join(ROOT, 'node_modules/.bin/tsc');
-  // Types are what `npm run check` is for.
-  const args = ['-p', join(ROOT, project), '--outDir', folder, '--noCheck'];
-  execFileSync(tsc, args, { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'] });
+  const { file, args, cwd } = compileCommand(folder, project);
+  execFileSync(file, args, { cwd, stdio: ['ignore', 'inherit', 'inherit'] });
 }
 
 /** Where the compiled form of a script of the project lies below `folder`. */

@@ -1,30 +1,21 @@
 /** Builds the workflow bundle; fails on an import a workflow may not have. Run it alone to build at image time. */
 import { bundleWorkflowCode } from '@temporalio/worker';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { addFiles } from './source-files';
 
 const ROOT = resolve(__dirname, '..');
 const SOURCES = ['workflows', 'src/domain', 'src/contracts'];
 /** Without state of their own, so all workflows of a worker share one copy instead of evaluating one each. */
 const PURE = ['src/domain/conditions', 'src/domain/paths', 'src/contracts/messages'];
 
-function filesBelow(folder: string): string[] {
-  return readdirSync(folder)
-    .sort()
-    .flatMap((name) => {
-      const path = join(folder, name);
-      return statSync(path).isDirectory() ? filesBelow(path) : [path];
-    });
-}
-
 /** Changes whenever a source file of the workflows does. */
 function sourceHash(): string {
   const hash = createHash('sha256')
     .update(PURE.join())
     .update(readFileSync(require.resolve('@temporalio/worker/package.json')));
-  for (const folder of SOURCES)
-    for (const file of filesBelow(join(ROOT, folder))) hash.update(file).update(readFileSync(file));
+  addFiles(hash, ROOT, SOURCES);
   return hash.digest('hex').slice(0, 16);
 }
 

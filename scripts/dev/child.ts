@@ -16,7 +16,7 @@ const KILL_MS_MAX = 5_000;
 
 export interface ChildSpec {
   name: string;
-  /** TypeScript entry. */
+  /** JavaScript entry. */
   script: string;
   /** The `msg` of the log line that says it is ready. */
   readyMessage: string;
@@ -60,7 +60,7 @@ export class SupervisedChild {
 
   start(): void {
     const { name, script, env, cwd, recordDir } = this.#spec;
-    const command = tiedToParent({ file: process.execPath, args: ['--import', 'tsx', script] });
+    const command = tiedToParent({ file: process.execPath, args: ['--enable-source-maps', script] });
     // In a group of its own: Ctrl-C in the terminal reaches only the supervisor, which stops things in order.
     const child = spawn(command.file, command.args, { env, cwd, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#process = child;

@@ -51,11 +51,13 @@ function stopOnSignals(session: Session): void {
 
 export interface Project {
   root: string;
+  /** Makes the scripts that are not there yet. */
+  build?: () => Promise<void>;
   scripts: Scripts;
 }
 
 /** Runs the project until it is told to stop; ends the process. */
-export async function runDev({ root, scripts }: Project): Promise<void> {
+export async function runDev(project: Project): Promise<void> {
   const flags = new Set(process.argv.slice(2));
   const unknown = [...flags].filter((flag) => flag !== '--verbose' && flag !== '--reset');
   if (unknown.length > 0) {
@@ -63,7 +65,7 @@ export async function runDev({ root, scripts }: Project): Promise<void> {
     process.exit(unknown.includes('--help') ? 0 : 2);
   }
   const isVerbose = flags.has('--verbose');
-  const session = new Session({ root, scripts, env: process.env, isVerbose, isReset: flags.has('--reset'), print });
+  const session = new Session({ ...project, env: process.env, isVerbose, isReset: flags.has('--reset'), print });
   stopOnSignals(session);
   try {
     announce(await session.start());

@@ -18,7 +18,7 @@ const PORTS = { api: 3000, temporal: 7233, temporalUi: 8233, store: 27_017, smtp
 const READY_MS_MAX = 120_000;
 const CHILD_GRACE_MS = 12_000;
 
-/** Full paths of the TypeScript entries a session runs. */
+/** Full paths of the JavaScript entries a session runs. */
 export interface Scripts {
   api: string;
   worker: string;
@@ -28,6 +28,8 @@ export interface Scripts {
 export interface SessionOptions {
   /** The project's folder; everything the session keeps is in `.signalbox` below it. */
   root: string;
+  /** Makes the scripts that are not there yet, beside engine and store coming up. */
+  build?: () => Promise<void>;
   scripts: Scripts;
   env: Environment;
   isVerbose: boolean;
@@ -61,7 +63,7 @@ export class Session {
     const { env, print } = this.#options;
     await this.#claimFolder();
     const apiPort = await choosePortFor('api', Number(env['PORT']) || PORTS.api, print);
-    const [services, inbox] = await Promise.all([this.#startServices(), this.#startInbox()]);
+    const [services, inbox] = await Promise.all([this.#startServices(), this.#startInbox(), this.#build()]);
     const secrets = keepSecrets(join(this.#folder, 'secrets.json'));
     const childEnv = childEnvironment({ own: env, services, inbox, secrets, apiPort });
     const children = this.#startChildren(childEnv);
@@ -116,6 +118,11 @@ export class Session {
       rmSync(join(this.#folder, 'inbox'), { recursive: true, force: true });
     });
     print('all data removed');
+  }
+
+  async #build(): Promise<void> {
+    const { build } = this.#options;
+    if (build) await this.#progress.track('compiling', build);
   }
 
   async #startServices(): Promise<Services> {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Router, type Response } from 'express';
 import type { Context } from '../context';
 import type { Operation, ServiceName } from '../contracts/operation';
@@ -69,11 +69,13 @@ const indexPage = (): string =>
       `What refusals mean: <a href="#errors">errors</a>.</p>${documentedServices.map(section).join('')}${errorIndex()}`,
   );
 
-/** Sources run from src, the build from dist: the pages are beside whichever of the two is ours. */
-const FOLDERS = ['../../docs/reference/errors', '../../../docs/reference/errors'].map((path) =>
-  resolve(__dirname, path),
-);
-const errorFolder = (): string | undefined => FOLDERS.find((folder) => existsSync(folder));
+/** The pages, as seen from here: sources and builds lie at different depths below the project's folder. */
+function errorFolder(from: string = __dirname): string | undefined {
+  const folder = join(from, 'docs/reference/errors');
+  if (existsSync(folder)) return folder;
+  const above = dirname(from);
+  return above === from ? undefined : errorFolder(above);
+}
 
 /** Error bodies of the product APIs spell the same codes in capitals and with names of their own. */
 const codeOf = (name: string): ProblemCode | undefined =>

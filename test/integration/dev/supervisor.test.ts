@@ -102,10 +102,10 @@ async function startReady(args: readonly string[] = []): Promise<Supervisor> {
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'signalbox-supervisor-'));
   symlinkSync(join(PROJECT, 'node_modules'), join(folder, 'node_modules'));
-  for (const [name, content] of Object.entries({ 'api.ts': API, 'worker.ts': WORKER, 'seed.ts': SEED })) {
+  for (const [name, content] of Object.entries({ 'api.mjs': API, 'worker.mjs': WORKER, 'seed.mjs': SEED })) {
     writeFileSync(join(folder, name), content);
   }
-  const scripts = { api: join(folder, 'api.ts'), worker: join(folder, 'worker.ts'), seed: join(folder, 'seed.ts') };
+  const scripts = { api: join(folder, 'api.mjs'), worker: join(folder, 'worker.mjs'), seed: join(folder, 'seed.mjs') };
   const entry = JSON.stringify(join(PROJECT, 'scripts/dev/run-dev.ts'));
   const project = JSON.stringify({ root: folder, scripts });
   writeFileSync(join(folder, 'dev.ts'), `import { runDev } from ${entry};\nvoid runDev(${project});\n`);
@@ -180,7 +180,7 @@ test('--reset removes the data of earlier runs', async () => {
 });
 
 test('a process that cannot start ends the run with its own words', async () => {
-  writeFileSync(join(folder, 'worker.ts'), BROKEN);
+  writeFileSync(join(folder, 'worker.mjs'), BROKEN);
   supervisor = new Supervisor(folder);
   const [code] = (await once(supervisor.process, 'exit')) as [number];
   expect(code).toBe(1);
