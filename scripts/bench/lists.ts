@@ -2,7 +2,7 @@
 import { createSealer } from '../../src/domain/sealed-token';
 import { sortFields } from '../../src/resources/filters';
 import { tickets } from '../../src/resources/psa';
-import { listResources, pageQueries, type PageRequest } from '../../src/store/resource-pages';
+import { listResources, openQuery, pageQueries, type PageRequest } from '../../src/store/resource-pages';
 import { median, rounded, spread, type Figure } from './figures';
 import { inTurn, ratiosOf, turnsOf, type Shot, type Timed } from './http-load';
 import { takingTurns, type HttpStage } from './http-stage';
@@ -105,31 +105,37 @@ async function measureCase(desk: Desk, one: Case): Promise<Figure[]> {
   return [...figuresOf(`${one.name} in the store`, inStore), ...figuresOf(`${one.name} as request`, requested)];
 }
 
+/** A ticket's place in an order, as a page that ends with it says it: with whether the row behind it ties with it. */
+async function endOf(
+  side: Side,
+  { orderBy, direction, filters }: Pick<PageRequest, 'orderBy' | 'direction' | 'filters'>,
+) {
+  const position = positionOf(side.middle, orderBy);
+  const behind = { filters, orderBy, direction, after: position, limit: 1, deletedAfter: null };
+  const [next] = await listResources(side.database.store, placeOf(side), behind);
+  return next?.record[orderBy] === position.value ? { ...position, isTied: true as const } : position;
+}
+
 /** Every order a list can have: both directions, from the start, from the middle, and from where values are not set. */
-function everyPage(side: Side): PageRequest[] {
-  const pages = [...sortFields(tickets)].flatMap(([orderBy, { isNullable }]) => {
-    const positions = [
-      null,
-      positionOf(side.middle, orderBy),
-      ...(isNullable ? [{ value: null, id: side.middle._id }] : []),
-    ];
-    return (['asc', 'desc'] as const).flatMap((direction) =>
-      positions.map((after) => ({ filters: [], orderBy, direction, after, limit: PAGE + 1, deletedAfter: null })),
-    );
-  });
-  const filtered = tickets.lists.flatMap((field) => {
+async function everyPage(side: Side): Promise<PageRequest[]> {
+  const pages: PageRequest[] = [];
+  const add = async (
+    order: Pick<PageRequest, 'orderBy' | 'direction' | 'filters'>,
+    more: PageRequest['after'][] = [],
+  ) => {
+    for (const after of [null, await endOf(side, order), ...more])
+      pages.push({ ...order, after, limit: PAGE + 1, deletedAfter: null });
+  };
+  for (const [orderBy, { isNullable }] of sortFields(tickets))
+    for (const direction of ['asc', 'desc'] as const)
+      await add({ filters: [], orderBy, direction }, isNullable ? [{ value: null, id: side.middle._id }] : []);
+  for (const field of tickets.lists) {
     const value = shown(side.middle[field]);
-    if (value === null) return [];
-    return [null, positionOf(side.middle, 'createdAt')].map((after) => ({
-      filters: [{ field, operator: 'eq' as const, values: [value] }],
-      orderBy: 'createdAt',
-      direction: 'desc' as const,
-      after,
-      limit: PAGE + 1,
-      deletedAfter: null,
-    }));
-  });
-  return [...pages, ...filtered];
+    if (value === null) continue;
+    const filters: PageRequest['filters'] = [{ field, operator: 'eq', values: [value] }];
+    await add({ filters, orderBy: 'createdAt', direction: 'desc' });
+  }
+  return pages;
 }
 
 const SORTS = /"(Node Type|stage)":"((incremental )?sort|(parallel )?seq scan|collscan)"/i;
@@ -137,11 +143,11 @@ const nameOf = ({ orderBy, direction, after, filters }: PageRequest): string =>
   `${filters.map(({ field }) => `${field}= `).join('')}${orderBy} ${direction} from ${after === null ? 'the start' : after.value === null ? 'what is not set' : 'the middle'}`;
 
 async function checkPlans(side: Side): Promise<Figure> {
-  const pages = everyPage(side);
+  const pages = await everyPage(side);
   const bad: string[] = [];
   for (const page of pages) {
-    for (const query of pageQueries(side.database.store, placeOf(side), page)) {
-      const plan = JSON.stringify(await query.explain('queryPlanner'));
+    for (const query of pageQueries(placeOf(side), page)) {
+      const plan = JSON.stringify(await openQuery(side.database.store, tickets, query).explain('queryPlanner'));
       if (SORTS.test(plan)) bad.push(nameOf(page));
     }
   }
@@ -160,7 +166,7 @@ async function checkPlans(side: Side): Promise<Figure> {
 async function measureOrders({ stage, large, ids }: Desk): Promise<Figure> {
   const findOne = finder(large, ids);
   const all: { page: string; ms: number; ratio: number }[] = [];
-  for (const page of everyPage(large)) {
+  for (const page of await everyPage(large)) {
     const read = () => listResources(large.database.store, placeOf(large), page);
     const sides = await inTurn({ list: read, findOne }, turnsOf(stage.runs, ORDER_TURNS));
     const ratio = rounded(median(ratiosOf(sides.list, sides.findOne)));

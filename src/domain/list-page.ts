@@ -53,11 +53,14 @@ export function openPage(
     seal,
     cut(found, positionOf) {
       const rows = found.slice(0, limit);
-      const last = found.length > limit ? rows.at(-1) : undefined;
+      const [last, next] = [rows.at(-1), found[limit]];
+      if (last === undefined || next === undefined) return { rows, continuationToken: null, hasMore: false, limit };
+      const position = positionOf(last);
+      const isTied = positionOf(next).value === position.value;
       return {
         rows,
-        continuationToken: last === undefined ? null : seal(positionOf(last)),
-        hasMore: last !== undefined,
+        continuationToken: seal(isTied ? { ...position, isTied } : position),
+        hasMore: true,
         limit,
       };
     },

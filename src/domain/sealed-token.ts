@@ -10,6 +10,8 @@ const LIFETIME_MS = 7 * 24 * 60 * 60 * 1_000;
 export interface Position {
   value: string | number | boolean | null;
   id: string;
+  /** The row behind it had the same sort value; what was true then says where to look first, not what is there now. */
+  isTied?: true;
 }
 
 export interface TokenSealer {
@@ -29,7 +31,7 @@ export function createSealer(secret: string): TokenSealer {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(boundBytes(bound));
       const sealed = Buffer.concat([
-        cipher.update(JSON.stringify([position.value, position.id, now.getTime()])),
+        cipher.update(JSON.stringify([position.value, position.id, now.getTime(), ...(position.isTied ? [1] : [])])),
         cipher.final(),
       ]);
       return `${KEY_ID}.${Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')}`;
@@ -42,8 +44,9 @@ export function createSealer(secret: string): TokenSealer {
         const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES)).setAAD(boundBytes(bound));
         decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
         const opened = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
-        const [value, id, madeAt] = JSON.parse(opened.toString()) as [Position['value'], string, number];
-        return now.getTime() - madeAt > lifetimeMs ? null : { value, id };
+        const [value, id, madeAt, tied] = JSON.parse(opened.toString()) as [Position['value'], string, number, 1?];
+        if (now.getTime() - madeAt > lifetimeMs) return null;
+        return { value, id, ...(tied ? { isTied: true } : {}) };
       } catch {
         return null;
       }

@@ -1,4 +1,5 @@
 /** Keyset paging over product records: every stable row exactly once, whatever is written between two pages. */
+import type { mongo } from 'mongoose';
 import type { Position } from '../domain/sealed-token';
 import { sortFields, type FilterOperator, type SortField } from '../resources/filters';
 import type { AnyRecord, Resource } from '../resources/resource';
@@ -41,6 +42,8 @@ type Clause = Record<string, unknown>;
 const READ_MS_MAX = 2_000;
 /** Greater than every text that starts with the characters before it: the last code point there is. */
 const LAST_CHARACTER = '\u{10FFFF}';
+/** Every document has every field. Asked for null itself, DocumentDB would look for missing fields first, and not seek. */
+const NOT_SET = { $type: 'null' };
 
 const moment = (kind: string | undefined, value: unknown): unknown =>
   kind === 'datetime' && typeof value === 'string' ? new Date(value) : value;
@@ -84,12 +87,16 @@ const LEAST: Partial<Record<SortField['kind'], unknown>> = {
 };
 
 /**
- * The rows behind a position: the bound lets the index seek, and of the rows at the very value those up to the position
- * are left out. Saying the same with `$or` makes DocumentDB join two index scans and sort everything behind the position.
+ * The rows behind a position, in order. In the midst of many rows of the very value those come first, by a query that
+ * seeks to the id among them, and those beyond by one of their own. Elsewhere one query starts at the value, and of the
+ * few rows at it those up to the position are left out. Saying either with `$or` makes DocumentDB join two index scans
+ * and sort everything behind the position.
  */
-function keyset(field: string, value: unknown, id: string, isRising: boolean): Clause[] {
-  const [from, seen] = isRising ? ['$gte', '$lte'] : ['$lte', '$gte'];
-  return [{ [field]: { [from]: value } }, { $nor: [{ [field]: value, _id: { [seen]: id } }] }];
+function keyset(field: string, value: unknown, { id, isTied }: Position, isRising: boolean): Clause[][] {
+  const [beyond, from, seen] = isRising ? ['$gt', '$gte', '$lte'] : ['$lt', '$lte', '$gte'];
+  return isTied
+    ? [[{ [field]: value }, { _id: { [beyond]: id } }], [{ [field]: { [beyond]: value } }]]
+    : [[{ [field]: { [from]: value } }, { $nor: [{ [field]: value, _id: { [seen]: id } }] }]];
 }
 
 /**
@@ -100,11 +107,11 @@ function segments(sort: SortField, { orderBy, direction, after }: PageRequest): 
   if (!after) return [[]];
   const isRising = direction === 'asc';
   if (after.value === null) {
-    const nulls = [{ [orderBy]: null }, { _id: { [isRising ? '$gt' : '$lt']: after.id } }];
+    const nulls = [{ [orderBy]: NOT_SET }, { _id: { [isRising ? '$gt' : '$lt']: after.id } }];
     return isRising ? [nulls, [{ [orderBy]: { $gte: LEAST[sort.kind] ?? '' } }]] : [nulls];
   }
-  const rest = keyset(orderBy, moment(sort.kind, after.value), after.id, isRising);
-  return sort.isNullable && !isRising ? [rest, [{ [orderBy]: null }]] : [rest];
+  const rest = keyset(orderBy, moment(sort.kind, after.value), after, isRising);
+  return sort.isNullable && !isRising ? [...rest, [{ [orderBy]: NOT_SET }]] : rest;
 }
 
 function hintFor(row: Resource, { orderBy, filters }: Pick<PageRequest, 'orderBy' | 'filters'>): string {
@@ -134,22 +141,32 @@ function matching({ row, tenantId }: ListPlace, { filters, deletedAfter }: Match
   return { tenantId, ...alive, ...(clauses.length > 0 ? { $and: clauses } : {}) };
 }
 
-/** The queries that answer a page, in order; the second one is needed only where the first runs dry. */
-export function pageQueries(store: Store, place: ListPlace, asked: PageRequest) {
+/** One of the queries behind a page, as the driver takes it. */
+interface PageQuery {
+  filter: Clause;
+  options: mongo.FindOptions & { limit: number };
+}
+
+/** The queries that answer a page, in order; the next one is needed only where those before run dry. */
+export function pageQueries(place: ListPlace, asked: PageRequest): PageQuery[] {
   const page = { ...asked, filters: [...(place.only ?? []), ...asked.filters] };
   const { row } = place;
   const sort = sortFields(row).get(page.orderBy);
   if (!sort) throw new Error(`${row.key} has no index on ${page.orderBy}`);
   const step = page.direction === 'asc' ? 1 : -1;
-  return segments(sort, page).map((segment) =>
-    documentsOf(store, row)
-      .find(matching(place, page, segment) as never, { _out: 0 })
-      .sort({ [page.orderBy]: step, _id: step })
-      .limit(page.limit)
-      .hint(hintFor(row, page))
-      .maxTimeMS(READ_MS_MAX),
-  );
+  const options: PageQuery['options'] = {
+    sort: { [page.orderBy]: step, _id: step },
+    limit: page.limit,
+    hint: hintFor(row, page),
+    maxTimeMS: READ_MS_MAX,
+    projection: { _out: 0 },
+  };
+  return segments(sort, page).map((segment) => ({ filter: matching(place, page, segment), options }));
 }
+
+/** Without Mongoose, whose reading of conditions and settings takes a twentieth of a page's time. */
+export const openQuery = (store: Store, row: Resource, { filter, options }: PageQuery) =>
+  documentsOf(store, row).collection.find<ResourceDocument>(filter as never, options);
 
 export const toListed = (row: Resource, document: ResourceDocument): ListedRecord => ({
   record: toRecord(row, document),
@@ -159,10 +176,10 @@ export const toListed = (row: Resource, document: ResourceDocument): ListedRecor
 /** The records of one page. Ask for one more than you show to learn whether there is another page. */
 export async function listResources(store: Store, place: ListPlace, page: PageRequest): Promise<ListedRecord[]> {
   const found: ResourceDocument[] = [];
-  for (const query of pageQueries(store, place, page)) {
-    const missing = page.limit - found.length;
-    if (missing === 0) break;
-    found.push(...(await query.limit(missing).lean<ResourceDocument[]>().exec()));
+  for (const { filter, options } of pageQueries(place, page)) {
+    const limit = page.limit - found.length;
+    if (limit === 0) break;
+    found.push(...(await openQuery(store, place.row, { filter, options: { ...options, limit } }).toArray()));
   }
   return found.map((document) => toListed(place.row, document));
 }

@@ -3,7 +3,7 @@ import { array, assert, asyncProperty, constantFrom, integer, nat, record as sha
 import { sortFields } from '../../../src/resources/filters';
 import { tickets } from '../../../src/resources/psa';
 import { documentsOf, toDocument } from '../../../src/store/resource-documents';
-import { countQuery, pageQueries, type PageRequest } from '../../../src/store/resource-pages';
+import { countQuery, openQuery, pageQueries, type PageRequest } from '../../../src/store/resource-pages';
 import type { AnyRecord } from '../../../src/resources/resource';
 import { startDesk, type Answer, type Desk } from './desk';
 
@@ -308,6 +308,7 @@ describe('plans', () => {
     null,
     { value: null, id: middle.id },
     { value: middle[name] as string, id: middle.id },
+    { value: middle[name] as string, id: middle.id, isTied: true as const },
   ];
 
   beforeAll(async () => {
@@ -320,8 +321,10 @@ describe('plans', () => {
   });
 
   async function plansOf(page: PageRequest): Promise<string[]> {
-    const queries = pageQueries(desk.store, place, page);
-    return Promise.all(queries.map(async (query) => JSON.stringify(await query.explain('queryPlanner'))));
+    const plans = pageQueries(place, page).map((query) =>
+      openQuery(desk.store, tickets, query).explain('queryPlanner'),
+    );
+    return (await Promise.all(plans)).map((plan) => JSON.stringify(plan));
   }
   const SORT = /"(Node Type|stage)":"(Incremental )?sort"/i;
 
@@ -340,6 +343,22 @@ describe('plans', () => {
       }
     },
   );
+
+  const nullable = new Set([...sortFields(tickets)].filter(([, { isNullable }]) => isNullable).map(([name]) => name));
+  const BOUNDS = /"indexBounds":.{0,600}/s;
+
+  test.each(sorts)('a page from the midst of equal values in %s begins at its place in the index', async (orderBy) => {
+    const values = [middle[orderBy] as string, ...(nullable.has(orderBy) ? [null] : [])];
+    for (const direction of ['asc', 'desc'] as const) {
+      for (const value of values) {
+        const after = { value, id: middle.id, isTied: true as const };
+        const [first = ''] = await plansOf({ filters: [], orderBy, direction, after, limit: 51, deletedAfter: null });
+        const bounds = BOUNDS.exec(first)?.[0];
+        expect(bounds).toContain(middle.id);
+        expect(bounds).not.toContain('MinKey');
+      }
+    }
+  });
 
   test.each(tickets.lists)('a list with one value for %s is read from its own index, in order', async (name) => {
     const filters = [{ field: name, operator: 'eq' as const, values: [(middle[name] ?? 'x') as string] }];

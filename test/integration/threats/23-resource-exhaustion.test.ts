@@ -3,7 +3,7 @@ import type { Operation } from '../../../src/contracts/operation';
 import { sortFields } from '../../../src/resources/filters';
 import { RESOURCES } from '../../../src/resources/registry';
 import { listIndex } from '../../../src/store/resource-documents';
-import { pageQueries } from '../../../src/store/resource-pages';
+import { openQuery, pageQueries } from '../../../src/store/resource-pages';
 import { bearer, nameOf, openBorder, operations, placeOf, type Border, type Tenant } from './tenants';
 
 const READ_MS_MAX = 2_000;
@@ -23,9 +23,11 @@ const sorts = RESOURCES.flatMap((row) =>
 
 test.each(sorts)('%s are read from their index, within two seconds', async (_name, { row, orderBy }) => {
   const pages = (['asc', 'desc'] as const).map((direction) => ({ ...PAGE, orderBy, direction }));
-  const queries = pages.flatMap((page) => pageQueries(border.store, { row, tenantId: tenant.id }, page));
-  for (const query of queries) expect(query.getOptions()).toMatchObject({ maxTimeMS: READ_MS_MAX, limit: PAGE.limit });
-  for (const plan of await Promise.all(queries.map((query) => query.explain('queryPlanner')))) {
+  const queries = pages.flatMap((page) => pageQueries({ row, tenantId: tenant.id }, page));
+  for (const { options } of queries) expect(options).toMatchObject({ maxTimeMS: READ_MS_MAX, limit: PAGE.limit });
+  for (const plan of await Promise.all(
+    queries.map((query) => openQuery(border.store, row, query).explain('queryPlanner')),
+  )) {
     expect(JSON.stringify(plan)).toContain(listIndex(orderBy));
     expect(JSON.stringify(plan)).not.toMatch(/COLLSCAN|Seq ?Scan/i);
   }

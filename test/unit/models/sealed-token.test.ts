@@ -7,10 +7,14 @@ const sealer = createSealer('a secret of the deployment');
 const NOW = Date.parse('2026-11-20T22:40:00.000Z');
 const LIFETIME_MS = 7 * 24 * 60 * 60 * 1_000;
 
-const position = shape({
-  value: oneof(string({ unit: 'binary' }), integer(), constantFrom(true, false, null)),
-  id: string({ minLength: 1, unit: 'binary' }),
-});
+const position = shape(
+  {
+    value: oneof(string({ unit: 'binary' }), integer(), constantFrom(true, false, null)),
+    id: string({ minLength: 1, unit: 'binary' }),
+    isTied: constantFrom(true as const),
+  },
+  { requiredKeys: ['value', 'id'] },
+);
 const at = (milliseconds: number): Date => new Date(NOW + milliseconds);
 
 test('what was sealed comes out until its time is over, for the same list', () => {
