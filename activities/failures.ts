@@ -12,7 +12,7 @@ export const unrenderable = (error: unknown): unknown =>
   error instanceof TextError ? permanent(error.code, error.message) : error;
 
 /** A failure worth another attempt, after `delayMs` when the other side asked for a pause. */
-const passing = (type: string, message: string, delayMs?: number): ApplicationFailure =>
+export const passing = (type: string, message: string, delayMs?: number): ApplicationFailure =>
   ApplicationFailure.create({
     type,
     message,

@@ -3,17 +3,16 @@ import { activityInfo, cancellationDetails } from '@temporalio/activity';
 import { createHash } from 'node:crypto';
 import type { StepInput, StepResult } from '../src/contracts/messages';
 import type { ModelTier } from '../src/contracts/step';
-import { ALLOCATION, creditsFor, estimateCredits, monthOf } from '../src/domain/credits';
+import { creditsFor, estimateCredits, monthOf } from '../src/domain/credits';
 import { readPath } from '../src/domain/paths';
 import { placeholdersOf } from '../src/domain/placeholders';
 import { ProviderError } from '../src/providers/error';
 import { buildPrompt } from '../src/providers/prompt';
-import { ensureMonth, reserve, settle, type Reservation } from '../src/store/credits';
+import { settle, type Reservation } from '../src/store/credits';
 import { executions, type ExecutionRecord } from '../src/store/executions';
-import { readTenant } from '../src/store/tenants';
 import { bookingOf } from './booking';
 import type { Deps } from './deps';
-import { permanent } from './failures';
+import { holdCredits } from './holding';
 import { patiently } from './record';
 import { beating, runStep, type Effect, type StepRun } from './step';
 
@@ -56,23 +55,6 @@ const accountOf = ({ credits, month, tier }: Reservation): Record<string, unknow
   tier,
 });
 
-async function hold(deps: Deps, reservation: Reservation): Promise<void> {
-  const now = deps.clock.now();
-  let held = await reserve(deps.store, reservation, now);
-  if (held === 'no_month') {
-    const tenant = await readTenant(deps.store, reservation.orgId);
-    const allocation = tenant?.creditAllocation ?? ALLOCATION[tenant?.tier ?? 'standard'];
-    await ensureMonth(deps.store, { orgId: reservation.orgId, month: reservation.month, allocation }, now);
-    held = await reserve(deps.store, reservation, now);
-  }
-  if (held === 'insufficient') {
-    throw permanent(
-      'credit_insufficient',
-      `The step needs about ${reservation.credits} credits; the org has fewer left this month.`,
-    );
-  }
-}
-
 /** Tokens were spent although no usable answer came: the step's record shows what it cost. */
 async function chargeFailure(
   deps: Deps,
@@ -99,7 +81,7 @@ async function ask(deps: Deps, run: StepRun<'ai_reason'>): Promise<Effect> {
   const tier = tierOf(run);
   const prompt = promptOf(run);
   const reservation = reservationOf(run, estimateCredits(tier, prompt, run.step.max_output_tokens));
-  await hold(deps, reservation);
+  await holdCredits(deps, run.input, { reservation, begun: new Date(activityInfo().scheduledTimestampMs) });
   try {
     const answer = await deps.providers.ai.generate({
       tier,

@@ -32,7 +32,10 @@ function noRecord(id: string): ApplicationFailure {
 }
 
 /** Reads the execution an activity works on. */
-export async function readRunning(deps: Deps, input: { execution_id: string; seq: number }): Promise<ExecutionRecord> {
+export async function readRunning(
+  deps: Pick<Deps, 'cache'>,
+  input: { execution_id: string; seq: number },
+): Promise<ExecutionRecord> {
   const record = await deps.cache.read(input.execution_id, input.seq);
   if (!record) throw noRecord(input.execution_id);
   return record;

@@ -5,7 +5,7 @@ import { startStored } from '../src/events/publish';
 import { deletedAgents, freeSlot, leakedSlots } from '../src/store/agents';
 import { markConsumed, unconsumedDecisions } from '../src/store/approvals';
 import { denyGates } from '../src/store/audit-trail';
-import { dropTombstone, release, settle, staleReservations } from '../src/store/credits';
+import { forgetSettled, release, settle, staleReservations } from '../src/store/credits';
 import { endExecution } from '../src/store/execution-writes';
 import { purgeTombstones } from '../src/store/resource-tombstones';
 import {
@@ -35,6 +35,8 @@ export const SWEEP_AFTER = {
   booking: MINUTE,
   /** A call that may still be answered keeps what it holds. */
   reservation: 60 * MINUTE,
+  /** Every reservation rewrites the account's document, with all the settled ones it remembers. */
+  settled: MINUTE,
   agent: MINUTE,
 };
 
@@ -97,12 +99,12 @@ async function repairDecisions(deps: Deps, before: Date, count: (kind: string) =
 
 async function repairCredits(
   deps: Deps,
-  before: { held: Date; settled: Date },
+  before: { held: Date; settled: Date; given: Date },
   count: (kind: string) => void,
 ): Promise<void> {
   const now = deps.clock.now();
   const { live, dead } = await staleReservations(deps.store, [monthOf(now), ...monthsBefore(now, 1)], before);
-  for (const { account, id } of dead) await dropTombstone(deps.store, account, id);
+  for (const calls of dead) await forgetSettled(deps.store, calls, before.settled);
   for (const { account, id, held } of live) {
     const [executionId] = id.split(':');
     const record = await executions.in(deps.store).findById(executionId).lean<ExecutionRecord>().exec();
@@ -117,7 +119,7 @@ async function repairCredits(
       count('credits_booked');
       continue;
     }
-    if (held.at >= before.settled || (record && !hasEnded(record.status))) continue;
+    if (held.at >= before.given || (record && !hasEnded(record.status))) continue;
     const [orgId, month] = account.split(':');
     await release(deps.store, { orgId: orgId ?? '', month: month ?? '', id }, now);
     count('credits_released');
@@ -166,7 +168,12 @@ export async function sweepOnce(deps: Deps): Promise<Counts> {
     count(await repairEnded(deps, row));
   }
   await repairDecisions(deps, ago(SWEEP_AFTER.decision), count);
-  await repairCredits(deps, { held: ago(SWEEP_AFTER.booking), settled: ago(SWEEP_AFTER.reservation) }, count);
+  const calls = {
+    held: ago(SWEEP_AFTER.booking),
+    settled: ago(SWEEP_AFTER.settled),
+    given: ago(SWEEP_AFTER.reservation),
+  };
+  await repairCredits(deps, calls, count);
   await repairAgents(deps, ago(SWEEP_AFTER.agent), count);
   await purge(deps);
   // No repair either: a minute is soon enough for these mails.

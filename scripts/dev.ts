@@ -9,7 +9,7 @@ async function main(): Promise<void> {
   // Loaded after the first line, because loading alone can take a second or two.
   const [{ runDev }, { buildFolder, makeBuild }] = await Promise.all([
     import('./dev/run-dev.js'),
-    import('./dev/build.js'),
+    import('./build.js'),
   ]);
   const folder = buildFolder(root);
   await runDev({

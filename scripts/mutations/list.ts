@@ -185,6 +185,15 @@ export const MUTATIONS: readonly Mutation[] = [
     test: CREDITS_MODEL,
   },
   {
+    bug: 'a call that was settled and forgotten holds credits again',
+    file: 'src/store/credits.ts',
+    before: '      forgotten_to: { $not: { $gte: begun } },\n',
+    after: '',
+    test: 'test/workflow/sweep.test.ts',
+    name: 'an account forgets calls',
+    needsApi: true,
+  },
+  {
     bug: 'more credits are held than there are',
     file: CREDITS,
     before: 'available: { $gte: reservation.credits }',

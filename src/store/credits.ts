@@ -12,7 +12,7 @@ interface Open {
   tier: ModelTier;
   at: Date;
 }
-/** What is left of a settled reservation, so that a late duplicate cannot open it again. */
+/** What is left of a settled reservation for a while, so that a late duplicate cannot open it again. */
 interface Tombstone {
   done: Date;
 }
@@ -27,6 +27,8 @@ export const CreditMonth = Type.Object({
   by_agent: Type.Unsafe<Record<string, number>>(Json()),
   by_model: Type.Unsafe<Record<string, number>>(Json()),
   open: Type.Unsafe<Record<string, Open | Tombstone>>(Json()),
+  /** Tombstones up to here are forgotten: a call that began before it and holds nothing may have been settled. */
+  forgotten_to: Type.Optional(Instant()),
   updated_at: Instant(),
 });
 export type CreditMonth = Static<typeof CreditMonth>;
@@ -80,25 +82,34 @@ export interface Reservation {
   credits: number;
 }
 
-export type Reserved = 'reserved' | 'already' | 'insufficient' | 'no_month';
+/** `already`: this call holds or has settled them. `late`: it began so long ago that it may have settled them. */
+export type Reserved = 'reserved' | 'already' | 'late' | 'insufficient' | 'no_month';
 
-/** Holds credits for one call. `already` when this call holds or has settled them. */
-export async function reserve(store: Store, reservation: Reservation, now: Date): Promise<Reserved> {
+/** Holds credits for one call that began at `begun`, whichever attempt asks. */
+export async function reserve(
+  store: Store,
+  reservation: Reservation,
+  { begun, now }: { begun: Date; now: Date },
+): Promise<Reserved> {
   const { orgId, month, id } = reservation;
   const field = `open.${id}`;
-  const held = await credits
-    .in(store)
-    .collection.updateOne(
-      { _id: monthId(orgId, month), available: { $gte: reservation.credits }, [field]: { $exists: false } } as never,
-      {
-        $inc: { available: -reservation.credits },
-        $set: { [field]: { n: reservation.credits, agent: reservation.agentId, tier: reservation.tier, at: now } },
-      },
-    );
+  const held = await credits.in(store).collection.updateOne(
+    {
+      _id: monthId(orgId, month),
+      available: { $gte: reservation.credits },
+      [field]: { $exists: false },
+      forgotten_to: { $not: { $gte: begun } },
+    } as never,
+    {
+      $inc: { available: -reservation.credits },
+      $set: { [field]: { n: reservation.credits, agent: reservation.agentId, tier: reservation.tier, at: now } },
+    },
+  );
   if (held.matchedCount > 0) return 'reserved';
   const account = await readMonth(store, orgId, month);
   if (!account) return 'no_month';
-  return account.open[id] ? 'already' : 'insufficient';
+  if (account.open[id]) return 'already';
+  return account.forgotten_to && account.forgotten_to >= begun ? 'late' : 'insufficient';
 }
 
 /** Books what the call really used, 0 to release it. A repeat finds the tombstone and changes nothing. */
@@ -131,32 +142,41 @@ export interface OpenReservation {
   held: Open;
 }
 
+/** The settled calls of an account. */
+export interface SettledCalls {
+  account: string;
+  ids: string[];
+}
+
 /** Reservations made before `held` in the given months, and tombstones of before `settled`. */
 export async function staleReservations(
   store: Store,
   months: string[],
   before: { held: Date; settled: Date },
-): Promise<{ live: OpenReservation[]; dead: { account: string; id: string }[] }> {
+): Promise<{ live: OpenReservation[]; dead: SettledCalls[] }> {
   const live: OpenReservation[] = [];
-  const dead: { account: string; id: string }[] = [];
+  const dead: SettledCalls[] = [];
   const cursor = credits
     .in(store)
     .find({ month: { $in: months } }, { open: 1 })
     .lean<Pick<CreditMonth, '_id' | 'open'>[]>()
     .cursor();
-  for await (const row of cursor) {
-    const account = row;
-    for (const [id, entry] of Object.entries(account.open)) {
+  for await (const { _id: account, open } of cursor) {
+    const ids: string[] = [];
+    for (const [id, entry] of Object.entries(open)) {
       if ('done' in entry) {
-        if (entry.done < before.settled) dead.push({ account: account._id, id });
-      } else if (entry.at < before.held) live.push({ account: account._id, id, held: entry });
+        if (entry.done < before.settled) ids.push(id);
+      } else if (entry.at < before.held) live.push({ account, id, held: entry });
     }
+    if (ids.length > 0) dead.push({ account, ids });
   }
   return { live, dead };
 }
 
-export const dropTombstone = async (store: Store, account: string, id: string): Promise<void> => {
-  await credits.in(store).collection.updateOne({ _id: account, [`open.${id}.done`]: { $exists: true } } as never, {
-    $unset: { [`open.${id}`]: '' },
+/** Forgets calls that were settled before `before`; from then on, whoever began before that is told that it is late. */
+export async function forgetSettled(store: Store, { account, ids }: SettledCalls, before: Date): Promise<void> {
+  await credits.in(store).collection.updateOne({ _id: account } as never, {
+    $unset: Object.fromEntries(ids.map((id) => [`open.${id}`, ''])),
+    $max: { forgotten_to: before },
   });
-};
+}

@@ -6,7 +6,7 @@ import { newId } from '../../src/domain/ids';
 import { monthOf } from '../../src/domain/credits';
 import { agents, claimSlot, readRuntime } from '../../src/store/agents';
 import { approvals } from '../../src/store/approvals';
-import { credits, ensureMonth, readMonth, reserve } from '../../src/store/credits';
+import { credits, ensureMonth, readMonth, reserve, settle } from '../../src/store/credits';
 import { endExecution } from '../../src/store/execution-writes';
 import { executions, openExecution } from '../../src/store/executions';
 import { activeAgent, definitionWith, GATE, openGateOf, run, VARIABLES } from '../support/agents';
@@ -35,6 +35,8 @@ const sweep = async (): Promise<Record<string, number>> =>
     taskQueue: engine.taskQueue,
     args: [],
   })) as Record<string, number>;
+
+const heldAt = (now: Date) => ({ begun: now, now });
 
 const makeQuiet = (id: string) =>
   executions.in(harness.store).updateOne({ _id: id }, { $set: { touched_at: ago(5 * MINUTE) } });
@@ -101,7 +103,7 @@ test('credits held for a step of an execution that is over are given back', asyn
     tier: 'quick' as const,
     credits: 7,
   };
-  expect(await reserve(harness.store, reservation, ago(2 * 60 * MINUTE))).toBe('reserved');
+  expect(await reserve(harness.store, reservation, heldAt(ago(2 * 60 * MINUTE)))).toBe('reserved');
   expect((await readMonth(harness.store, org.id, month))?.available).toBe(93);
   await sweep();
   await waitFor(async () => (await readMonth(harness.store, org.id, month))?.available === 100);
@@ -115,9 +117,46 @@ test('credits that a call may still use are left to it for an hour', async () =>
   await ensureMonth(harness.store, { orgId: org.id, month, allocation: 100 }, now);
   const id = `${newId('exe')}:0`;
   const reservation = { orgId: org.id, month, id, agentId: 'agt_slow', tier: 'quick' as const, credits: 7 };
-  expect(await reserve(harness.store, reservation, ago(30 * MINUTE))).toBe('reserved');
+  expect(await reserve(harness.store, reservation, heldAt(ago(30 * MINUTE)))).toBe('reserved');
   await sweep();
   expect((await readMonth(harness.store, org.id, month))?.available).toBe(93);
+});
+
+test('an account forgets calls that were settled a minute ago, and tells who comes late to one that it is late', async () => {
+  const org = await harness.newOrg();
+  const month = monthOf(new Date());
+  await ensureMonth(harness.store, { orgId: org.id, month, allocation: 100 }, new Date());
+  const callOf = (name: string) => ({
+    orgId: org.id,
+    month,
+    id: `${name}:0`,
+    agentId: 'agt_x',
+    tier: 'quick' as const,
+    credits: 7,
+  });
+  const [early, recent, waiting] = [callOf('exe_early'), callOf('exe_recent'), callOf('exe_waiting')];
+  const begun = ago(5 * MINUTE);
+  for (const [call, at] of [
+    [early, ago(3 * MINUTE)],
+    [recent, ago(10_000)],
+  ] as const) {
+    expect(await reserve(harness.store, call, { begun, now: begun })).toBe('reserved');
+    await settle(harness.store, call, 2, at);
+  }
+  await sweep();
+  const account = await waitFor(async () => {
+    const read = await readMonth(harness.store, org.id, month);
+    return read && !(early.id in read.open) ? read : null;
+  });
+  expect(Object.keys(account.open)).toEqual([recent.id]);
+  expect(account).toMatchObject({ available: 96, total_used: 4 });
+  const ask = (call: typeof early, since: Date) => reserve(harness.store, call, { begun: since, now: new Date() });
+  expect(await ask(early, begun)).toBe('late');
+  expect(await ask(recent, begun)).toBe('already');
+  // It never held any: its record says so, and it asks again as of now.
+  expect(await ask(waiting, begun)).toBe('late');
+  expect(await ask(waiting, ago(20_000))).toBe('reserved');
+  expect((await readMonth(harness.store, org.id, month))?.available).toBe(89);
 });
 
 test('credits of an AI call whose worker died between the record and the account are booked as the record says', async () => {
@@ -127,7 +166,7 @@ test('credits of an AI call whose worker died between the record and the account
   const month = monthOf(now);
   await ensureMonth(harness.store, { orgId: org.id, month, allocation: 100 }, now);
   const reservation = { orgId: org.id, month, id: `${id}:1`, agentId: 'agt_x', tier: 'quick' as const, credits: 7 };
-  expect(await reserve(harness.store, reservation, ago(2 * MINUTE))).toBe('reserved');
+  expect(await reserve(harness.store, reservation, heldAt(ago(2 * MINUTE)))).toBe('reserved');
   // As the activity leaves it when it dies after its record, and the execution is cancelled before its next attempt.
   await executions.in(harness.store).updateOne(
     { _id: id },

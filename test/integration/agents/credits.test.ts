@@ -191,7 +191,7 @@ describe('figures over time', () => {
     ] as const) {
       await ensureMonth(harness.store, { orgId: org.id, month, allocation: used + 5 }, new Date());
       const call = { orgId: org.id, month, id: 'exe_x:0', agentId: 'agt_x', tier: 'quick' as const, credits: used };
-      await reserve(harness.store, call, new Date());
+      await reserve(harness.store, call, { begun: new Date(), now: new Date() });
       await settle(harness.store, call, used, new Date());
     }
     const history = list((await get(org, '/credits/history')).body['history']);
@@ -218,10 +218,10 @@ describe('figures over time', () => {
       tier: 'standard' as const,
       credits: 6,
     };
-    expect(await reserve(harness.store, call, before)).toBe('reserved');
+    expect(await reserve(harness.store, call, { begun: before, now: before })).toBe('reserved');
     await settle(harness.store, call, 3, after);
     await settle(harness.store, call, 3, after);
-    expect(await reserve(harness.store, call, after)).toBe('already');
+    expect(await reserve(harness.store, call, { begun: before, now: after })).toBe('already');
     const rows = await credits.in(harness.store).find({ org_id: orgId }).sort({ month: 1 }).lean().exec();
     expect(rows.map(({ month, total_used: used, available }) => [month, used, available])).toEqual([
       ['2026-01', 3, 7],

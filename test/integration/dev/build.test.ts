@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writ
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { compiledIn } from '../../../scripts/compile';
-import { buildFolder, makeBuild } from '../../../scripts/dev/build';
+import { buildFolder, makeBuild } from '../../../scripts/build';
 
 jest.setTimeout(60_000);
 

@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { addFiles } from '../../worker/source-files';
-import { compileCommand } from '../compile';
-import { run } from '../services/run';
+import { addFiles } from '../worker/source-files';
+import { compileCommand } from './compile';
+import { run } from './services/run';
 
 const PROJECT = 'tsconfig.dev.json';
 /** What a build is made of. */

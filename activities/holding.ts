@@ -1,0 +1,51 @@
+/** Credits are held before a model is asked, once per call however many attempts it takes. */
+import type { StepInput } from '../src/contracts/messages';
+import { ALLOCATION } from '../src/domain/credits';
+import { ensureMonth, reserve, type Reservation } from '../src/store/credits';
+import { readTenant } from '../src/store/tenants';
+import { bookingOf } from './booking';
+import type { Deps } from './deps';
+import { passing, permanent } from './failures';
+import { readRunning } from './record';
+
+/** By how much the clocks of two workers may differ. */
+const CLOCKS_APART_MS = 20_000;
+
+/** True while the step's record knows of no answer and awaits one. */
+async function isUnanswered(
+  deps: Pick<Deps, 'cache'>,
+  { execution_id, slot }: Pick<StepInput, 'execution_id' | 'slot'>,
+): Promise<boolean> {
+  const record = await readRunning(deps, { execution_id, seq: -1 });
+  return record.steps[slot]?.status === 'running' && !bookingOf(record, record.steps[slot]);
+}
+
+/** Holds credits for a call that began at `begun`; fails when the org has too few, or another attempt has made the call. */
+export async function holdCredits(
+  deps: Pick<Deps, 'cache' | 'clock' | 'store'>,
+  input: Pick<StepInput, 'execution_id' | 'slot'>,
+  { reservation, begun }: { reservation: Reservation; begun: Date },
+): Promise<void> {
+  const { orgId, month } = reservation;
+  const take = (since: Date) => reserve(deps.store, reservation, { begun: since, now: deps.clock.now() });
+  let held = await take(begun);
+  if (held === 'no_month') {
+    const tenant = await readTenant(deps.store, orgId);
+    const allocation = tenant?.creditAllocation ?? ALLOCATION[tenant?.tier ?? 'standard'];
+    await ensureMonth(deps.store, { orgId, month, allocation }, deps.clock.now());
+    held = await take(begun);
+  }
+  if (held === 'late') {
+    // Before the record is read: what is settled from here on is not forgotten when the credits are asked for.
+    const since = new Date(deps.clock.now().getTime() - CLOCKS_APART_MS);
+    if (!(await isUnanswered(deps, input))) throw passing('superseded', 'Another attempt has made this call.');
+    held = await take(since);
+  }
+  if (held === 'late') throw passing('superseded', 'The credits of this call could not be held in time.');
+  if (held === 'insufficient') {
+    throw permanent(
+      'credit_insufficient',
+      `The step needs about ${reservation.credits} credits; the org has fewer left this month.`,
+    );
+  }
+}

@@ -1,0 +1,57 @@
+/** A call that waited longer than its account remembers settled ones: its record decides whether it may still be made. */
+import { createExecutionCache } from '../../activities/execution-cache';
+import { holdCredits } from '../../activities/holding';
+import { systemClock } from '../../src/clock';
+import { monthOf } from '../../src/domain/credits';
+import { credits, ensureMonth, readMonth } from '../../src/store/credits';
+import { executions, openExecution } from '../../src/store/executions';
+import { REASON } from '../support/agents';
+import { joinStack, type Harness } from '../support/harness';
+import { storedAgent, unopenedRecord } from '../support/records';
+
+let harness: Harness;
+beforeAll(() => {
+  harness = joinStack();
+});
+afterAll(() => harness.close());
+
+const MINUTE = 60_000;
+const ago = (milliseconds: number): Date => new Date(Date.now() - milliseconds);
+
+/** An AI step that is under way since five minutes, in an org whose account has forgotten all that is older than one. */
+async function waitingCall() {
+  const { store } = harness;
+  const orgId = (await harness.newOrg()).id;
+  const month = monthOf(new Date());
+  const agentId = await storedAgent(store, orgId, [REASON as never]);
+  const record = await unopenedRecord(store, { orgId, agentId, now: ago(5 * MINUTE), payload: {} });
+  await openExecution(store, { ...record, status: 'running', start_pending: false });
+  await executions.in(store).updateOne({ _id: record._id }, { $set: { 'steps.0.status': 'running' } });
+  await ensureMonth(store, { orgId, month, allocation: 100 }, new Date());
+  await credits.in(store).updateOne({ _id: `${orgId}:${month}` }, { $set: { forgotten_to: ago(MINUTE) } });
+  const reservation = { orgId, month, id: `${record._id}:0`, agentId, tier: 'quick' as const, credits: 7 };
+  const deps = { store, clock: systemClock, cache: createExecutionCache(store) };
+  return {
+    id: record._id,
+    hold: () => holdCredits(deps, { execution_id: record._id, slot: 0 }, { reservation, begun: ago(5 * MINUTE) }),
+    available: async () => (await readMonth(store, orgId, month))?.available,
+  };
+}
+
+test('credits are held for a step that still waits for its answer, once', async () => {
+  const { hold, available } = await waitingCall();
+  await hold();
+  expect(await available()).toBe(93);
+  await hold();
+  expect(await available()).toBe(93);
+});
+
+test.each([
+  ['has its answer', { 'steps.0.status': 'completed', 'steps.0.usage': { reserved: 7, month: 'm', tier: 'quick' } }],
+  ['has failed', { 'steps.0.status': 'failed' }],
+])('nothing is held for a step that %s', async (_name, recorded) => {
+  const { id, hold, available } = await waitingCall();
+  await executions.in(harness.store).updateOne({ _id: id }, { $set: recorded });
+  await expect(hold()).rejects.toMatchObject({ type: 'superseded', nonRetryable: false });
+  expect(await available()).toBe(100);
+});
