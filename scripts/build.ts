@@ -8,16 +8,7 @@ import { run } from './services/run';
 
 const PROJECT = 'tsconfig.dev.json';
 /** What a build is made of. */
-const SOURCES = [
-  'src',
-  'activities',
-  'worker',
-  'workflows',
-  'scripts',
-  'tsconfig.json',
-  'tsconfig.build.json',
-  PROJECT,
-];
+const SOURCES = ['src', 'activities', 'worker', 'workflows', 'scripts', 'tsconfig.json', PROJECT];
 
 /** Where the build of the sources as they are now lies, whether it has been made or not. */
 export function buildFolder(root: string): string {
