@@ -1,11 +1,13 @@
 /** Begin and end of an execution, and the record of a step that failed without ending it. */
 import type { BeginInput, FinishInput, StepInput, StepResult } from '../src/contracts/messages';
 import type { ErrorInfo } from '../src/contracts/execution';
+import { isAtFault } from '../src/domain/agent-breaker';
 import { monthOf } from '../src/domain/credits';
 import { release } from '../src/store/credits';
 import { denyGates } from '../src/store/audit-trail';
 import { endExecution, writeExecution } from '../src/store/execution-writes';
 import { hasEnded, type ExecutionRecord } from '../src/store/executions';
+import { judgeAgent } from './breaker';
 import type { Deps } from './deps';
 import { recorded, withLight } from './light';
 import { begin, keep, patiently, readRunning } from './record';
@@ -100,6 +102,7 @@ async function ended(
   deps.cache.drop(input.execution_id);
   if (written) {
     deps.tallies.add(written);
+    if (isAtFault(written)) deps.background.run('judging an agent', () => judgeAgent(deps, written));
     return { status: written.status, credits_used: written.credits_used };
   }
   const record = await readRunning(deps, { execution_id: input.execution_id, seq: -1 });

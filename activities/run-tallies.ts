@@ -1,5 +1,5 @@
 /** Run figures of agents, added up in memory and written together: a finished run costs no write of its own. */
-import { addRuns, type RunTally } from '../src/store/agents';
+import { addRuns, type RunTally } from '../src/store/agent-runs';
 import type { Context } from '../src/context';
 import type { ExecutionRecord } from '../src/store/executions';
 

@@ -21,6 +21,7 @@ import { monthOf, monthsBefore } from '../src/domain/credits';
 import { goneUpTo } from '../src/domain/tombstones';
 import { finishDeletion } from '../src/events/agent-deletion';
 import { bookingOf } from './booking';
+import { sendAgentNotices } from './breaker';
 import type { Deps } from './deps';
 import { sendNotices } from './webhook-notices';
 
@@ -178,5 +179,6 @@ export async function sweepOnce(deps: Deps): Promise<Counts> {
   await purge(deps);
   // No repair either: a minute is soon enough for these mails.
   await sendNotices(deps);
+  await sendAgentNotices(deps);
   return counts;
 }

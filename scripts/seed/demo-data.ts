@@ -3,15 +3,8 @@ import type { AgentDefinition } from '../../src/contracts/agent';
 import { creditsFor, monthOf, monthsBefore } from '../../src/domain/credits';
 import { executionRecord } from '../../src/domain/execution';
 import { derivedId, executionIdFor } from '../../src/domain/ids';
-import {
-  addRuns,
-  agents,
-  claimSlot,
-  findAgent,
-  insertAgent,
-  readStats,
-  type AgentRecord,
-} from '../../src/store/agents';
+import { agents, claimSlot, findAgent, insertAgent, type AgentRecord } from '../../src/store/agents';
+import { addRuns, readStats } from '../../src/store/agent-runs';
 import { credits, ensureMonth } from '../../src/store/credits';
 import type { Store } from '../../src/store/collection';
 import { openExecution, type ExecutionRecord } from '../../src/store/executions';

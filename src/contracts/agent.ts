@@ -66,6 +66,17 @@ export const AgentStats = Type.Object({
 });
 export type AgentStats = Static<typeof AgentStats>;
 
+export const AgentFault = Type.Object(
+  {
+    code: Enum(['runs_failed_in_a_row', 'runs_failed_often']),
+    message: Type.String(),
+    since: Timestamp({ description: 'When the first of the failed runs was opened' }),
+    execution_ids: Type.Array(Type.String(), { description: 'The newest of the failed runs, newest first' }),
+  },
+  { $id: 'AgentFault' },
+);
+export type AgentFault = Static<typeof AgentFault>;
+
 export const Agent = Type.Object(
   {
     id: Type.String(),
@@ -73,6 +84,7 @@ export const Agent = Type.Object(
     ...definition,
     type: Enum(AGENT_TYPES),
     status: Enum(AGENT_STATUSES),
+    error_info: Nullable(AgentFault),
     version: Type.Integer({ description: 'Rises with every change of the definition' }),
     source: Nullable(Json({ description: 'What a cloned agent was made from: `{kind, id, version}`' })),
     stats: AgentStats,

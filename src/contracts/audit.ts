@@ -10,6 +10,7 @@ export const AUDIT_ACTIONS = [
   'agent.updated',
   'agent.activated',
   'agent.paused',
+  'agent.stopped',
   'agent.deleted',
   'system_agent.activated',
   'system_agent.paused',

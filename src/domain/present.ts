@@ -3,7 +3,8 @@ import type { Agent, AgentDefinition, AgentStats, AgentStatus } from '../contrac
 import { ORG_USERS, type Approval } from '../contracts/approval';
 import type { Execution, ExecutionSummary, StepRecord } from '../contracts/execution';
 import { workflowIdOf } from '../contracts/messages';
-import type { AgentRecord, AgentRuns } from '../store/agents';
+import type { AgentRuns } from '../store/agent-runs';
+import type { AgentRecord } from '../store/agents';
 import type { ApprovalRecord } from '../store/approvals';
 import type { ExecutionRecord, ExecutionRow, StepSlot } from '../store/executions';
 
@@ -26,12 +27,16 @@ export function agentStats(counted: AgentRuns | undefined, creditsUsed: number):
   };
 }
 
+const errorInfo = ({ status, error_info: info }: AgentRecord): Agent['error_info'] =>
+  status === 'error' && info ? { ...info, since: info.since.toISOString() } : null;
+
 export const presentAgent = (record: AgentRecord, stats: AgentStats): Agent => ({
   id: record._id,
   org_id: record.org_id,
   ...record.definition,
   type: record.type,
   status: record.status,
+  error_info: errorInfo(record),
   version: record.version,
   source: record.source,
   stats,
@@ -51,6 +56,7 @@ export const presentSystemAgent = (
   ...agent.definition,
   type: 'system',
   status: state.status,
+  error_info: null,
   version: agent.version,
   source: null,
   stats: state.stats,

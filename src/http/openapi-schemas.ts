@@ -45,6 +45,7 @@ function withMapping(schema: Json): Json {
 /** Opens an empty register. */
 export function schemaRegister(): SchemaRegister {
   const shown = new Map<string, unknown>();
+  const declared = new Map<string, Json>();
 
   const body = (schema: Json): Json =>
     Object.fromEntries(
@@ -54,7 +55,11 @@ export function schemaRegister(): SchemaRegister {
     );
 
   const named = (name: string, schema: Json): Json => {
-    if (!shown.has(name)) {
+    const known = declared.get(name);
+    if (known && known !== schema && JSON.stringify(known) !== JSON.stringify(schema))
+      throw new Error(`Two different schemas are called ${name}: one of them would be shown for both`);
+    if (!known) {
+      declared.set(name, schema);
       // Entered before it is walked: a schema may contain itself.
       shown.set(name, null);
       shown.set(name, body(schema));

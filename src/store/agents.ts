@@ -4,21 +4,16 @@ import {
   AGENT_STATUSES,
   AGENT_TYPES,
   type AgentDefinition,
+  type AgentFault,
   type AgentStatus,
   type AgentType,
 } from '../contracts/agent';
-import { Enum, Json, Nullable, Type, type Static } from '../contracts/schema';
+import { Enum, Json, Type, type Static } from '../contracts/schema';
 import { raiseEpoch } from './guards';
 import { collection, Instant, isDuplicate, type Store } from './collection';
-import { updateEach } from './update-each';
 
-const Runs = Type.Object({
-  total: Type.Integer(),
-  completed: Type.Integer(),
-  failed: Type.Integer(),
-  duration_ms: Type.Integer(),
-  last_run_at: Nullable(Instant()),
-});
+/** Why an agent was stopped. */
+type StoredError = Omit<AgentFault, 'since'> & { since: Date };
 
 export const AgentRecord = Type.Object({
   _id: Type.String(),
@@ -33,6 +28,10 @@ export const AgentRecord = Type.Object({
   source_product: Type.String(),
   version: Type.Integer(),
   source: Type.Unsafe<{ kind: 'template' | 'agent'; id: string; version: string } | null>(Json()),
+  /** Why the agent is in error; set and cleared with the status. */
+  error_info: Type.Optional(Type.Unsafe<StoredError | null>(Json())),
+  /** From when the owners are to be told that it was stopped; absent when nobody has to be. */
+  notice_at: Type.Optional(Instant()),
   deleting: Type.Boolean(),
   created_at: Instant(),
   updated_at: Instant(),
@@ -42,17 +41,8 @@ export type AgentRecord = Static<typeof AgentRecord>;
 export const agents = collection('agents', AgentRecord, [
   { name: 'match', keys: { org_id: 1, source_product: 1, event_type: 1, status: 1 } },
   { name: 'list', keys: { org_id: 1, created_at: 1, _id: 1 } },
+  { name: 'notices', keys: { notice_at: 1 }, where: { notice_at: { $exists: true } } },
 ]);
-
-/** Run figures by org and agent, kept apart from definitions because they change with every run. */
-const AgentStatsRecord = Type.Object({
-  _id: Type.String(),
-  org_id: Type.String(),
-  agent_id: Type.String(),
-  runs: Runs,
-});
-export const agentStats = collection('agent_stats', AgentStatsRecord, [{ name: 'org', keys: { org_id: 1 } }]);
-export type AgentRuns = Static<typeof Runs>;
 
 /** One document per org: paused system agents and the active agents that hold a slot of the tier. */
 const OrgRuntimeRecord = Type.Object({
@@ -84,7 +74,7 @@ export interface AgentQuery {
   category?: string;
 }
 
-const AGENTS_PER_ORG_MAX = 2_000;
+export const AGENTS_PER_ORG_MAX = 2_000;
 
 /** Every agent of the org that matches, oldest first. An org holds at most a few thousand. */
 export const listAgents = (store: Store, orgId: string, query: AgentQuery): Promise<AgentRecord[]> =>
@@ -136,6 +126,30 @@ export async function changeAgent(
     .exec();
   return announced(store, at.orgId, changed);
 }
+
+/** Stopped agents whose owners are to be told. */
+export const agentNoticesDue = (store: Store, now: Date, limit: number): Promise<AgentRecord[]> =>
+  agents
+    .in(store)
+    .find({ notice_at: { $lte: now } })
+    .limit(limit)
+    .lean<AgentRecord[]>()
+    .exec();
+
+/** Keeps a notice from others until `until`; false when somebody else has it. Not returned, it is due again then. */
+export const takeAgentNotice = async (
+  store: Store,
+  { _id, notice_at }: Pick<AgentRecord, '_id' | 'notice_at'>,
+  until: Date,
+): Promise<boolean> => {
+  const taken = await agents.in(store).updateOne({ _id, notice_at: notice_at ?? null }, { $set: { notice_at: until } });
+  return taken.matchedCount > 0;
+};
+
+/** Nobody has to be told any more. */
+export const dropAgentNotice = async (store: Store, id: string): Promise<void> => {
+  await agents.in(store).updateOne({ _id: id }, { $unset: { notice_at: '' } });
+};
 
 /** Marks the agent as going away: from here on no event can start it. */
 export async function markAgentDeleting(
@@ -252,50 +266,4 @@ export async function setSystemPaused(store: Store, orgId: string, agentId: stri
       { _id: orgId },
       paused ? { $addToSet: { paused_system: agentId } } : { $pull: { paused_system: agentId } },
     );
-}
-
-export const statsId = (orgId: string, agentId: string): string => `${orgId}:${agentId}`;
-
-/** Run figures of the org's agents by agent id. */
-export async function readStats(store: Store, orgId: string): Promise<Map<string, AgentRuns>> {
-  const rows = await agentStats
-    .in(store)
-    .find({ org_id: orgId })
-    .limit(AGENTS_PER_ORG_MAX)
-    .lean<Static<typeof AgentStatsRecord>[]>()
-    .exec();
-  return new Map(rows.map((row) => [row.agent_id, row.runs]));
-}
-
-export interface RunTally {
-  orgId: string;
-  agentId: string;
-  completed: number;
-  failed: number;
-  total: number;
-  durationMs: number;
-  lastRunAt: Date;
-}
-
-/** Adds finished runs to the figures of their agents, in one round trip. */
-export async function addRuns(store: Store, tallies: RunTally[]): Promise<void> {
-  await updateEach(
-    agentStats.in(store),
-    tallies.map((tally) => ({
-      updateOne: {
-        filter: { _id: statsId(tally.orgId, tally.agentId) },
-        update: {
-          $setOnInsert: { org_id: tally.orgId, agent_id: tally.agentId },
-          $inc: {
-            'runs.total': tally.total,
-            'runs.completed': tally.completed,
-            'runs.failed': tally.failed,
-            'runs.duration_ms': tally.durationMs,
-          },
-          $max: { 'runs.last_run_at': tally.lastRunAt },
-        },
-        upsert: true,
-      },
-    })),
-  );
 }

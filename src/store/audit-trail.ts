@@ -161,6 +161,22 @@ export async function auditDisabled(
   await write(context, { ...draft, at: at.toISOString(), requestId: null });
 }
 
+/** Records that an agent was stopped because its runs failed; told again, the same entry is found. */
+export async function auditStopped(
+  context: Place,
+  agent: { _id: string; org_id: string; name: string; version: number; error_info?: { code: string } | null },
+): Promise<void> {
+  const actor: Actor = { kind: 'system', id: 'system:breaker', label: null, ip: null };
+  const draft = draftOf(context, agent.org_id, actor, {
+    action: 'agent.stopped',
+    target: { kind: 'agent', id: agent._id, name: agent.name },
+    details: { code: agent.error_info?.code ?? null, version: agent.version },
+    cause: [agent.version],
+  });
+  if (await hasAudit(context.store, draft.id)) return;
+  await write(context, { ...draft, requestId: null });
+}
+
 /** Denies whatever gate of an execution is still pending, because the execution ends, and records it. */
 export async function denyGates(context: Place, executionId: string, now: Date): Promise<void> {
   if ((await denyForEnd(context.store, executionId, now)) === 0) return;

@@ -8,6 +8,7 @@ import {
   type StepStatus,
 } from '../contracts/execution';
 import { Enum, Json, Nullable, Type, type Static } from '../contracts/schema';
+import type { EndedRun } from '../domain/agent-breaker';
 import type { Position } from '../domain/sealed-token';
 import { collection, Instant, isDuplicate, type Store } from './collection';
 
@@ -164,6 +165,29 @@ export async function countExecutions(store: Store, orgId: string, query: Execut
   const counted: unknown = await executions.in(store).collection.countDocuments(matching(orgId, query), options);
   return Number(counted);
 }
+
+/** Runs of an agent that ended by themselves and were opened after `since`, newest first. */
+export const endedRuns = (
+  store: Store,
+  at: { orgId: string; agentId: string; since: Date },
+  limit: number,
+): Promise<EndedRun[]> =>
+  executions
+    .in(store)
+    .find(
+      {
+        org_id: at.orgId,
+        agent_id: at.agentId,
+        created_at: { $gt: at.since },
+        status: { $in: ['completed', 'failed'] },
+      } as never,
+      { status: 1, status_reason: 1, error: 1, created_at: 1 },
+    )
+    .sort({ created_at: -1, _id: -1 })
+    .limit(limit)
+    .hint(LIST_AGENT)
+    .lean<EndedRun[]>()
+    .exec();
 
 /** The latest attempt of a chain of retries. */
 export const latestAttempt = (store: Store, orgId: string, rootId: string): Promise<ExecutionRecord | null> =>

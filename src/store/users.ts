@@ -58,6 +58,10 @@ export async function changeUser(
   return matchedCount > 0;
 }
 
+/** The org's owners, as far as their accounts are open. */
+export const ownerAddresses = (store: Store, orgId: string, limit: number): Promise<UserRecord[]> =>
+  userAddresses(store, orgId, { userId: '', limit });
+
 /** The org's owners and one more user, as far as their accounts are open. */
 export const userAddresses = (
   store: Store,

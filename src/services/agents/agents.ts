@@ -10,6 +10,7 @@ import { recordTag, stateTag } from '../../domain/etag';
 import { agentStats, presentAgent, presentSystemAgent } from '../../domain/present';
 import { cancelRuns } from '../../events/agent-deletion';
 import * as store from '../../store/agents';
+import { readStats } from '../../store/agent-runs';
 import { readMonth } from '../../store/credits';
 import { applyUpdate, checked, definitionOf, requireVersion } from './agent-change';
 
@@ -21,7 +22,7 @@ const AGENTS_MAX = 1_000;
 /** Run figures and this month's credits of every agent of the org. */
 async function figures(context: Context, orgId: string) {
   const [runs, month] = await Promise.all([
-    store.readStats(context.store, orgId),
+    readStats(context.store, orgId),
     readMonth(context.store, orgId, monthOf(context.clock.now())),
   ]);
   return (agentId: string) => agentStats(runs.get(agentId), month?.by_agent[agentId] ?? 0);

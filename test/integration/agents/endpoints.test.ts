@@ -49,6 +49,7 @@ const agentOf = (org: TestOrg, fields: Record<string, unknown>): unknown => ({
   priority: 0,
   client_ids: [],
   version: whole,
+  error_info: null,
   source: null,
   created_at: ISO,
   updated_at: ISO,

@@ -1,7 +1,7 @@
 /** Processes that count for the same keys and agents at once: nobody waits for ever, and nothing is counted twice. */
 import { newId } from '../../../src/domain/ids';
 import { HOUR_MS } from '../../../src/domain/usage';
-import { addRuns, readStats } from '../../../src/store/agents';
+import { addRuns, readStats } from '../../../src/store/agent-runs';
 import { addUsage, readUsage } from '../../../src/store/usage';
 import { addHours, readHours } from '../../../src/store/usage-hours';
 import { joinStack, type Harness } from '../../support/harness';

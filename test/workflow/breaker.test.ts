@@ -1,0 +1,164 @@
+/** An agent whose runs keep failing is stopped: seen, told once, and startable again. */
+import { readConfig } from '../../src/config';
+import { SWEEP } from '../../src/contracts/messages';
+import { newId } from '../../src/domain/ids';
+import { connectEngine, type Engine } from '../../src/engine/connect';
+import { agents, readRuntime } from '../../src/store/agents';
+import { auditEntries } from '../../src/store/audit';
+import { insertUser } from '../../src/store/users';
+import { activeAgent, definitionWith, fire, run, VARIABLES } from '../support/agents';
+import {
+  joinStack,
+  list,
+  text,
+  waitFor,
+  waitForExecution,
+  type Body,
+  type Harness,
+  type TestOrg,
+} from '../support/harness';
+
+let harness: Harness;
+let engine: Engine;
+beforeAll(() => {
+  harness = joinStack();
+  engine = connectEngine(readConfig(harness.address.env).temporal);
+});
+afterAll(async () => {
+  await engine.close();
+  await harness.close();
+});
+
+jest.setTimeout(60_000);
+
+const IN_A_ROW = 5;
+/** Fails at once and for good: an address inside the network is not asked. */
+const FORBIDDEN = { type: 'http_request', id: 'ask', method: 'GET', url: 'http://169.254.169.254/' };
+
+const sweep = () =>
+  engine.client.workflow.execute(SWEEP, { workflowId: newId('sweep'), taskQueue: engine.taskQueue, args: [] });
+
+async function failTimes(org: TestOrg, times: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let turn = 0; turn < times; turn += 1) {
+    const id = await run(org);
+    await waitForExecution(org, id, ['failed']);
+    ids.push(id);
+  }
+  return ids;
+}
+
+const readAgent = async (org: TestOrg, id: string): Promise<Body> =>
+  (await org.call('GET', `/agents/api/agents/${id}`)).body;
+
+const untilStopped = (org: TestOrg, id: string): Promise<Body> =>
+  waitFor(async () => {
+    const agent = await readAgent(org, id);
+    return text(agent['status']) === 'error' && agent;
+  });
+
+async function ownerOf(org: TestOrg): Promise<string> {
+  const email = `${newId('own').toLowerCase()}@owners.test`;
+  await insertUser(harness.store, {
+    _id: newId('usr'),
+    orgId: org.id,
+    email,
+    displayName: 'Owner',
+    role: 'owner',
+    passwordHash: null,
+    disabledAt: null,
+    createdAt: new Date(),
+  });
+  return email;
+}
+
+async function subjectsTo(address: string): Promise<string[]> {
+  const reply = await fetch(`${harness.address.inboxUrl}.json`);
+  const { messages } = (await reply.json()) as { messages: { to: string[]; subject: string }[] };
+  return messages.filter(({ to }) => to.includes(address)).map(({ subject }) => subject);
+}
+
+test('five failed runs in a row stop it, its slot is free, and the trail says so', async () => {
+  const org = await harness.newOrg();
+  const id = await activeAgent(org, definitionWith([FORBIDDEN]));
+  const failed = await failTimes(org, IN_A_ROW);
+  const agent = await untilStopped(org, id);
+  expect(agent['error_info']).toEqual({
+    code: 'runs_failed_in_a_row',
+    message: 'The last 5 runs failed; the newest with blocked_address.',
+    since: expect.any(String) as unknown,
+    execution_ids: failed.toReversed(),
+  });
+  await waitFor(async () => (await readRuntime(harness.store, org.id)).active_count === 0);
+  const trail = await waitFor(async () => {
+    const [entry] = await auditEntries.in(harness.store).find({ orgId: org.id, action: 'agent.stopped' }).lean().exec();
+    return entry;
+  });
+  expect(trail).toMatchObject({
+    actor: { kind: 'system', id: 'system:breaker' },
+    target: { kind: 'agent', id },
+    details: { code: 'runs_failed_in_a_row' },
+  });
+
+  // No event starts it, and whoever asks is told why.
+  expect(await fire(org)).toEqual([]);
+  const found = await org.call('GET', '/agents/api/agents?status=error');
+  expect(list(found.body['agents']).map((one) => one['id'])).toEqual([id]);
+});
+
+test('owners are told once, however many repairs meet', async () => {
+  const org = await harness.newOrg();
+  const address = await ownerOf(org);
+  const id = await activeAgent(org, definitionWith([FORBIDDEN], { name: 'Asks too much' }));
+  await failTimes(org, IN_A_ROW);
+  await untilStopped(org, id);
+  await Promise.all([sweep(), sweep(), sweep()]);
+  await waitFor(async () => (await subjectsTo(address)).length > 0);
+  await sweep();
+  expect(await subjectsTo(address)).toEqual(['Agent "Asks too much" was stopped']);
+});
+
+test('activated again it has a new chance, and shows no error', async () => {
+  const org = await harness.newOrg();
+  const id = await activeAgent(org, definitionWith([FORBIDDEN]));
+  await failTimes(org, IN_A_ROW);
+  await untilStopped(org, id);
+  const resumed = await org.call('PUT', `/agents/api/agents/${id}`, { status: 'active' });
+  expect(resumed.body).toMatchObject({ status: 'active', error_info: null });
+  await failTimes(org, IN_A_ROW - 1);
+  expect(await readAgent(org, id)).toMatchObject({ status: 'active' });
+  await failTimes(org, 1);
+  await untilStopped(org, id);
+});
+
+test('mended while it is stopped it stays stopped, and runs when it is activated', async () => {
+  const org = await harness.newOrg();
+  const id = await activeAgent(org, definitionWith([FORBIDDEN]));
+  await failTimes(org, IN_A_ROW);
+  await untilStopped(org, id);
+  const mended = await org.call('PUT', `/agents/api/agents/${id}`, { steps: [VARIABLES] });
+  expect(mended.body).toMatchObject({ status: 'error', error_info: { code: 'runs_failed_in_a_row' } });
+  await org.call('PUT', `/agents/api/agents/${id}`, { status: 'active' });
+  await waitForExecution(org, await run(org), ['completed']);
+});
+
+test('a run that succeeds in between starts the count anew', async () => {
+  const org = await harness.newOrg();
+  const branch = {
+    type: 'branch',
+    id: 'which',
+    branches: [
+      { name: 'bad', when: { field: 'event_payload.name', operator: 'eq', value: 'bad' }, steps: [FORBIDDEN] },
+    ],
+    else: [VARIABLES],
+  };
+  const id = await activeAgent(org, definitionWith([branch]));
+  const bad = async () => waitForExecution(org, await run(org, { name: 'bad' }), ['failed']);
+  for (let turn = 0; turn < IN_A_ROW - 1; turn += 1) await bad();
+  await waitForExecution(org, await run(org, { name: 'good' }), ['completed']);
+  await bad();
+  // Judged behind the answer: the next run's end shows that this one was.
+  await bad();
+  expect(await readAgent(org, id)).toMatchObject({ status: 'active', error_info: null });
+  expect((await agents.in(harness.store).findById(id).lean())?.notice_at).toBeUndefined();
+});
