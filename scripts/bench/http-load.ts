@@ -90,11 +90,15 @@ export interface Turns {
   warmUp: number;
 }
 
+/** Blocks that are not counted. */
+export const WARM_UP_BLOCKS = 5;
+
 /** Turns for a number of runs; with few of them the figures only show that everything works. */
 export const turnsOf = (runs: number, { blocks, share }: { blocks: number; share: number }): Turns => ({
   blocks,
   perBlock: Math.ceil(runs * share),
-  warmUp: Math.ceil(runs * share),
+  // Servers run for days: what the compiler does in the first minute is not what anybody waits for.
+  warmUp: Math.ceil(runs * share * WARM_UP_BLOCKS),
 });
 
 /** One shot of each side after the other, each time beginning with another one. */
@@ -142,6 +146,9 @@ export interface Loaded {
   rates: number[];
 }
 
+/** Rounds that are not counted. */
+export const WARM_UP_ROUNDS = 3;
+
 /** Many requests at once, in rounds of each side in turn. */
 export async function underLoad<Side extends string>(
   sides: Record<Side, LoadSide>,
@@ -151,14 +158,14 @@ export async function underLoad<Side extends string>(
   const loads = Object.fromEntries(
     names.map((name) => [name, { latencies: [], cpuUs: [], rates: [] }]),
   ) as unknown as Record<Side, Loaded>;
-  for (let round = -1; round < rounds; round += 1) {
+  for (let round = -WARM_UP_ROUNDS; round < rounds; round += 1) {
     for (let place = 0; place < names.length; place += 1) {
-      const name = names[(round + 1 + place) % names.length] as Side;
+      const name = names[(round + WARM_UP_ROUNDS + place) % names.length] as Side;
       const { shot, pid } = sides[name];
       const before = cpuUsOf(pid);
       const played = await inLanes({ runs: requests, concurrency }, () => timed(shot));
       const spentUs = cpuUsOf(pid) - before;
-      // The first round is for the compiler.
+      // These rounds are for the compiler.
       if (round < 0) continue;
       const load = loads[name];
       load.latencies.push(...played.latencies);

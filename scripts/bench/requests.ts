@@ -2,16 +2,27 @@
 import { tickets } from '../../src/resources/psa';
 import { collectionOf } from './seed-rows';
 import { median, rounded, spread, type Figure } from './figures';
-import { loadFacts, inTurn, ratiosOf, turnsOf, underLoad, type Loaded, type Timed } from './http-load';
+import {
+  inTurn,
+  loadFacts,
+  ratiosOf,
+  turnsOf,
+  underLoad,
+  WARM_UP_BLOCKS,
+  WARM_UP_ROUNDS,
+  type Loaded,
+  type Timed,
+} from './http-load';
 import { takingTurns, type HttpStage } from './http-stage';
 import type { BareHttpAsk } from './messages';
 
 const TURNS = { blocks: 10, share: 0.6 };
-const LOAD = { rounds: 7, concurrency: 32 };
-const LOAD_FACTOR = 20;
+// Short rounds: the machine's own pace changes within seconds, and each side should meet all of its moods.
+const LOAD = { rounds: 24, concurrency: 32 };
+const LOAD_FACTOR = 6;
 /** Requests that one side of T8 makes at the most. */
 const chainRequests = (runs: number): number =>
-  ((LOAD.rounds + 1) * LOAD_FACTOR + (TURNS.blocks + 1) * TURNS.share) * runs;
+  ((LOAD.rounds + WARM_UP_ROUNDS) * LOAD_FACTOR + (TURNS.blocks + WARM_UP_BLOCKS) * TURNS.share) * runs;
 const ASK_MS_MAX = 5_000;
 const LIMITS_MS_MAX = 1.5;
 

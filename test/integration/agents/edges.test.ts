@@ -20,8 +20,12 @@ test('400: a path that is not valid percent-encoding is refused in the usual sha
 
 test('400: a field name with a NUL character is refused, nothing is stored', async () => {
   const org = await harness.newOrg();
-  const body = { event_type: 'custom.test', source_product: 'psa', payload: { ['a\0b']: 1 } };
-  expect((await org.call('POST', '/agents/api/events/ingest', body)).status).toBe(400);
+  const body = { event_type: 'custom.test', source_product: 'psa', payload: { list: [{ ['a\0b']: 1 }] } };
+  const refused = await org.call('POST', '/agents/api/events/ingest', body);
+  expect([refused.status, list(refused.body['details'])]).toEqual([
+    400,
+    [expect.objectContaining({ path: '/payload/list/0/a\0b', code: 'invalid_key' })],
+  ]);
 });
 
 test('400: half of a surrogate pair is refused by the name of its field, a whole one is kept', async () => {
