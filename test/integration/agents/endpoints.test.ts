@@ -51,8 +51,7 @@ const agentOf = (org: TestOrg, fields: Record<string, unknown>): unknown => ({
   version: whole,
   error_info: null,
   source: null,
-  created_at: ISO,
-  updated_at: ISO,
+  ...{ created_at: ISO, updated_at: ISO },
   ...fields,
 });
 
