@@ -45,13 +45,13 @@ const agentOf = (org: TestOrg, fields: Record<string, unknown>): unknown => ({
   conflict_behavior: 'additive',
   client_scope: 'all',
   stats: STATS,
-  // Ours, beside the specified fields.
-  priority: 0,
+  priority: 0, // From here on ours, beside the specified fields.
   client_ids: [],
   version: whole,
   error_info: null,
   source: null,
-  ...{ created_at: ISO, updated_at: ISO },
+  created_at: ISO,
+  updated_at: ISO,
   ...fields,
 });
 
