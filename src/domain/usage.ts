@@ -44,3 +44,17 @@ export function bucketStarts(from: Date, to: Date, lengthMs: number): number[] {
   const count = Math.max(0, Math.ceil((to.getTime() - first) / lengthMs));
   return Array.from({ length: count }, (_unused, index) => first + index * lengthMs);
 }
+
+/** Tells whether an id is asked about for the first time on a day (UTC). Forgets all of them with the day, or at `max`. */
+export function firstOfDay(max: number): (id: string, now: Date) => boolean {
+  let today = 0;
+  let seen = new Set<string>();
+  return (id, now) => {
+    const day = Math.floor(now.getTime() / DAY_MS);
+    if (day !== today || seen.size >= max) seen = new Set();
+    today = day;
+    if (seen.has(id)) return false;
+    seen.add(id);
+    return true;
+  };
+}

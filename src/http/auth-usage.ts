@@ -2,7 +2,7 @@
 import type { Context } from '../context';
 import type { Operation } from '../contracts/operation';
 import type { Principal } from '../contracts/principal';
-import { addCounts, durationBucket, HOUR_MS } from '../domain/usage';
+import { addCounts, durationBucket, firstOfDay, HOUR_MS } from '../domain/usage';
 import { addUsage, type UsageDelta } from '../store/usage';
 import { addHours, type HourDelta } from '../store/usage-hours';
 
@@ -98,10 +98,11 @@ function mergeHours(into: HourDelta, delta: HourDelta): void {
 /** Builds the counter of this process. */
 export function createUsageCounter(context: Context): UsageCounter {
   const { store, clock, log } = context;
+  const isFirstToday = firstOfDay(ENTRIES_MAX);
   const totals = createBuffer<UsageDelta>({
     idOf: ({ keyId }) => keyId,
     merge: mergeTotals,
-    store: (batch) => addUsage(store, batch),
+    store: (batch) => addUsage(store, batch, (keyId) => isFirstToday(keyId, clock.now())),
   });
   const hours = createBuffer<HourDelta>({
     idOf: ({ keyId, startMs }) => `${keyId}:${startMs}`,

@@ -1,5 +1,5 @@
 /** Updates of many documents by one command. */
-import type { Model } from 'mongoose';
+import type { Model, mongo } from 'mongoose';
 
 interface OneUpdate {
   updateOne: { filter: { _id: string }; update: Record<string, unknown>; upsert: boolean };
@@ -14,5 +14,7 @@ const byId = (one: OneUpdate, other: OneUpdate): number =>
  * whoever wants one of them would wait behind both.
  */
 export async function updateEach<Record_>(model: Model<Record_>, updates: readonly OneUpdate[]): Promise<void> {
-  if (updates.length > 0) await model.bulkWrite(updates.toSorted(byId), { ordered: false });
+  const commands = updates.toSorted(byId) as unknown as mongo.AnyBulkWriteOperation[];
+  // Without Mongoose, which would look at each of many fields whether it is declared.
+  if (commands.length > 0) await model.collection.bulkWrite(commands, { ordered: false });
 }

@@ -5,7 +5,7 @@ import { updateEach } from './update-each';
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const DAYS_KEPT = 30;
-/** Buckets this much older than the window are removed by each flush; a key at rest keeps its last ones. */
+/** Buckets up to this much older than the window are removed; a key at rest keeps its last ones. */
 const DAYS_SWEPT = 60;
 
 /** `days` maps `2026-11-20` to requests `r` and errors `e`; `deprecated` maps operation ids to requests `n` and the last `at`. */
@@ -46,12 +46,16 @@ const dayOf = (milliseconds: number): string => new Date(milliseconds).toISOStri
 const daysBefore = (at: Date, from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_unused, index) => dayOf(at.getTime() - (from + index) * DAY_MS));
 
-/** Adds the deltas in one bulk write. */
-export async function addUsage(store: Store, deltas: readonly UsageDelta[]): Promise<void> {
+/** Adds the deltas in one bulk write. Old days are swept from the keys that `sweeps` names: each costs sixty fields. */
+export async function addUsage(
+  store: Store,
+  deltas: readonly UsageDelta[],
+  sweeps: (keyId: string) => boolean,
+): Promise<void> {
   const operations = deltas.map((delta) => {
     const outdated = Object.entries(delta.deprecated);
     const day = `days.${dayOf(delta.lastUsedAt.getTime())}`;
-    const swept = daysBefore(delta.lastUsedAt, DAYS_KEPT, DAYS_KEPT + DAYS_SWEPT);
+    const swept = sweeps(delta.keyId) ? daysBefore(delta.lastUsedAt, DAYS_KEPT, DAYS_KEPT + DAYS_SWEPT) : [];
     return {
       updateOne: {
         filter: { _id: delta.keyId },
@@ -67,7 +71,7 @@ export async function addUsage(store: Store, deltas: readonly UsageDelta[]): Pro
             ...Object.fromEntries(outdated.map(([id]) => [`deprecated.${id}.at`, delta.lastUsedAt])),
           },
           $setOnInsert: { orgId: delta.orgId },
-          $unset: Object.fromEntries(swept.map((old) => [`days.${old}`, ''])),
+          ...(swept.length > 0 ? { $unset: Object.fromEntries(swept.map((old) => [`days.${old}`, ''])) } : {}),
         },
         upsert: true,
       },

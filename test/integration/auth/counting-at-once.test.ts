@@ -49,6 +49,7 @@ test(
       addUsage(
         harness.store,
         order.map((keyId) => ({ keyId, orgId, requests: 1, errors: 0, lastUsedAt: NOW, deprecated: {} })),
+        () => true,
       ),
     );
     const counted = await readUsage(harness.store, ids, NOW);

@@ -255,3 +255,19 @@ describe('deprecated operations', () => {
     expect([answer.status, answer.body]).toEqual([200, { items: [] }]);
   });
 });
+
+test('days that no figure counts any more are removed when the key is used again', async () => {
+  const { key, record } = await newKey(context, await newTenant(store));
+  const days = async (): Promise<string[]> => {
+    await served.guard.close();
+    const found = await store.connection.db?.collection<{ _id: string }>('key_usage').findOne({ _id: record._id });
+    return Object.keys((found as unknown as { days: object }).days);
+  };
+  await psa(key, 'GET', '/tickets');
+  clock.advance(29 * DAY_MS);
+  await psa(key, 'GET', '/tickets');
+  expect(await days()).toEqual(['2026-11-20', '2026-12-19']);
+  clock.advance(2 * DAY_MS);
+  await psa(key, 'GET', '/tickets');
+  expect(await days()).toEqual(['2026-12-19', '2026-12-21']);
+});

@@ -1,4 +1,4 @@
-import { bucketStarts, durationBucket, HOUR_MS, p95Of, type Counts } from '../../../src/domain/usage';
+import { bucketStarts, durationBucket, firstOfDay, HOUR_MS, p95Of, type Counts } from '../../../src/domain/usage';
 
 const durations = (...milliseconds: number[]): Counts => {
   const counts: Counts = {};
@@ -25,4 +25,14 @@ test('buckets begin at the full hour and cover the whole span', () => {
   expect(starts.map((start) => new Date(start).toISOString().slice(11, 13))).toEqual(['10', '11', '12']);
   const exact = bucketStarts(new Date('2026-11-20T10:00:00Z'), new Date('2026-11-20T12:00:00Z'), HOUR_MS);
   expect(exact).toHaveLength(2);
+});
+
+test('a key is met for the first time once a day', () => {
+  const isFirst = firstOfDay(2);
+  const evening = new Date('2026-11-20T23:59:59.999Z');
+  const morning = new Date('2026-11-21T00:00:00.000Z');
+  expect([isFirst('a', evening), isFirst('a', evening), isFirst('b', evening)]).toEqual([true, false, true]);
+  // Two are all it remembers.
+  expect([isFirst('c', evening), isFirst('a', evening)]).toEqual([true, true]);
+  expect([isFirst('a', morning), isFirst('a', morning)]).toEqual([true, false]);
 });
