@@ -7,7 +7,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { removeServiceData, startServices } from './services';
-import { MUTATIONS, type Mutation } from './mutations/list';
+import { MUTATIONS } from './mutations/list';
+import type { Mutation } from './mutations/mutation';
 
 const ROOT = resolve(__dirname, '..');
 const TEST_TIMEOUT_MS = 240_000;
@@ -40,7 +41,9 @@ function runTest(copy: string, config: string, { test, name, needsApi }: Mutatio
   const startedAt = performance.now();
   const report = join(copy, 'report.json');
   rmSync(report, { force: true });
-  const suite = needsApi ? ['--selectProjects', 'system'] : ['-c', config];
+  // Suites that break things start their own processes.
+  const project = test.startsWith('test/fault/') ? 'fault' : 'system';
+  const suite = needsApi ? ['--selectProjects', project] : ['-c', config];
   const args = [...suite, '--runTestsByPath', test, '--silent', '--json', '--outputFile', report, '--forceExit'];
   spawnSync(join(ROOT, 'node_modules/.bin/jest'), [...args, ...(name ? ['-t', name] : [])], {
     cwd: copy,

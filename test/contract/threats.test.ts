@@ -1,6 +1,7 @@
 /** The page of threats names tests that exist, and every test of a threat is on the page. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { CONTROLS } from '../../scripts/mutations/controls';
 
 const ROOT = resolve(__dirname, '../..');
 const FOLDER = 'test/integration/threats';
@@ -41,4 +42,15 @@ test('every test in the folder of threats is in the row of its number', () => {
   );
   expect(files.length).toBeGreaterThan(10);
   expect(strays).toEqual([]);
+});
+
+test('a row with tests has a planted bug that takes its control away, and a test of the row must notice', () => {
+  const elsewhere = CONTROLS.filter(
+    ({ threat, test: path }) => !rows.some(({ number, tests }) => number === threat && tests.includes(path)),
+  );
+  const without = rows.filter(
+    ({ number, tests }) => tests.length > 0 && !CONTROLS.some((one) => one.threat === number),
+  );
+  expect(elsewhere.map(({ bug }) => bug)).toEqual([]);
+  expect(without.map(({ number }) => number)).toEqual([]);
 });

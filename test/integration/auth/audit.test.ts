@@ -4,7 +4,7 @@ import { workflowIdOf } from '../../../src/contracts/messages';
 import { connectEngine, type Engine } from '../../../src/engine/connect';
 import { hashPassword } from '../../../src/domain/password';
 import { appendAudit, auditEntries, auditFrom } from '../../../src/store/audit';
-import { followChain, GENESIS } from '../../../src/domain/audit';
+import { followChain, GENESIS, hashOf } from '../../../src/domain/audit';
 import { newId } from '../../../src/domain/ids';
 import { decide } from '../../../src/store/approvals';
 import { audit } from '../../../src/store/audit-trail';
@@ -383,6 +383,12 @@ describe('the chain', () => {
     await rows.replaceOne({ _id: third?._id as never }, edited);
     const broken = { isIntact: false, checked: 2, head: { sequence: 2 } };
     expect(await verified(call)).toMatchObject({ ...broken, firstBroken: { sequence: 3, reason: 'altered' } });
+    // Whoever can write a row can hash it anew; the entry behind it tells.
+    const [entry] = await auditFrom(harness.store, org.id, 3, 1);
+    if (!entry) throw new Error('the third entry is gone');
+    await rows.updateOne({ _id: third?._id as never }, { $set: { hash: hashOf(entry) } });
+    const unlinked = { isIntact: false, checked: 3, head: { sequence: 3 } };
+    expect(await verified(call)).toMatchObject({ ...unlinked, firstBroken: { sequence: 4, reason: 'unlinked' } });
     await rows.deleteOne({ _id: third?._id as never });
     expect(await verified(call)).toMatchObject({ ...broken, firstBroken: { sequence: 3, reason: 'missing' } });
     await rows.insertOne(third as never);

@@ -58,3 +58,21 @@ test.each(cases)('%s without a credential', async (_name, called) => {
   const answer = await border.call(called, { body: exampleOf(called), headers: {} });
   expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
 });
+
+test('rights are looked at before a body is: one that cannot be read is 403 and 401 as well', async () => {
+  const takers = guarded.filter(({ body, path }) => body !== undefined && !path.includes('/:'));
+  expect(takers.length).toBeGreaterThan(40);
+  const callers = [
+    { headers: await tenant.keyWith([]), right: 403 },
+    { headers: {}, right: 401 },
+  ];
+  const statuses = await Promise.all(
+    takers.flatMap((called) =>
+      callers.map(async ({ headers, right }) => {
+        const { status } = await border.call(called, { body: '{', headers });
+        return status === right ? null : `${nameOf(called)} ${status}`;
+      }),
+    ),
+  );
+  expect(statuses.filter((fault) => fault !== null)).toEqual([]);
+});

@@ -102,15 +102,16 @@ test('a sign-in code for a client user, and for an address that is none', async 
       return email;
     }),
   );
-  // An address may ask for thirty codes in a quarter of an hour, so each round comes from another one.
+  // An address may ask for thirty codes in a quarter of an hour, so each round comes from another one. Its connections
+  // stay open: opening one takes longer than the work that is compared.
+  const places: ReturnType<typeof comingFrom>[] = [];
   let asked = 0;
-  const askFor = async (email: string): Promise<Answer> => {
+  const askFor = (email: string): Promise<Answer> => {
+    const place = Math.floor(asked / 25);
     asked += 1;
-    const from = comingFrom(100 + Math.floor(asked / 25));
+    const from = (places[place] ??= comingFrom(100 + place));
     const sent = { method: 'POST', path: '/portal/api/sign-in', body: { tenant: owner.id, email }, from };
-    const answer = await request(harness.address.baseUrl, sent);
-    await from.close();
-    return answer;
+    return request(harness.address.baseUrl, sent);
   };
   await expectSameTime(
     {
@@ -119,4 +120,5 @@ test('a sign-in code for a client user, and for an address that is none', async 
     },
     { turns: people.length, status: 202 },
   );
+  await Promise.all(places.map((from) => from.close()));
 });

@@ -1,5 +1,8 @@
 /** Threat 15, NoSQL operators: `{"$ne":null}` in every body, query and path slot of every operation is refused. */
+// Every collection is declared by some module of the app.
+import '../../../src/http/app';
 import { bodyValidator } from '../../../src/http/validate';
+import { declaredCollections } from '../../../src/store/collection';
 import { joinStack, type Harness } from '../../support/harness';
 import { eachOf, everything, exampleOf, reachable, type Everything, type Parts } from '../../support/operations';
 import type { Operation } from '../../../src/contracts/operation';
@@ -71,3 +74,18 @@ test('as the whole body it is refused by every operation that takes one', async 
     .map((operation): Slot => ({ operation, parts: { body: OPERATOR }, what: 'body' }));
   expect(await faultsOf(slots, [400])).toEqual([]);
 });
+
+test.each(['findOne', 'countDocuments', 'deleteMany'] as const)(
+  'the store itself takes no filter by a field that it does not know: %s',
+  async (operation) => {
+    const taken: string[] = [];
+    for (const collection of declaredCollections()) {
+      const model = collection.in(harness.store);
+      const run = model[operation].bind(model) as (filter: object) => PromiseLike<unknown>;
+      const outcome = await run({ _id: 'none', zzUnknown: OPERATOR }).then(() => 'taken', String);
+      if (!outcome.includes('zzUnknown')) taken.push(`${collection.name} ${outcome}`);
+    }
+    expect(taken).toEqual([]);
+    expect(declaredCollections().length).toBeGreaterThan(50);
+  },
+);

@@ -4,7 +4,16 @@ import { readConfig } from '../../../src/config';
 import { workflowIdOf } from '../../../src/contracts/messages';
 import { connectEngine } from '../../../src/engine/connect';
 import { activeAgent, definitionWith, mailTo, REASON, run, VARIABLES } from '../../support/agents';
-import { joinStack, request, text, waitFor, waitForExecution, type Harness, type TestOrg } from '../../support/harness';
+import {
+  joinStack,
+  list,
+  request,
+  text,
+  waitFor,
+  waitForExecution,
+  type Harness,
+  type TestOrg,
+} from '../../support/harness';
 import { startStack, type Stack } from '../../support/stack';
 import { newUser } from '../auth/support';
 
@@ -100,11 +109,14 @@ async function useSecrets(): Promise<{ secrets: Record<string, string>; executio
   return { secrets, execution };
 }
 
+/** The history as text; what workflow and activities were given and answered is in base64 there. */
 async function historyOf(execution: string): Promise<string> {
   const engine = connectEngine(readConfig(stack.env).temporal);
   try {
     const { client } = engine;
-    return JSON.stringify(await client.workflow.getHandle(workflowIdOf(execution)).fetchHistory());
+    const history = JSON.stringify(await client.workflow.getHandle(workflowIdOf(execution)).fetchHistory());
+    const payloads = [...history.matchAll(/"data":"([^"]+)"/g)].map(([, data = '']) => Buffer.from(data, 'base64'));
+    return [history, ...payloads.map(String)].join('\n');
   } finally {
     await engine.close();
   }
@@ -124,10 +136,28 @@ test('no log line, no history and no document holds a key, a password, a token o
   const lines = () => [...stack.api.lines(), ...stack.worker.lines()].join('\n');
   await waitFor(() => Promise.resolve(lines().includes(execution) || lines().includes('"operation":"getExecution"')));
   const places: Record<string, string> = { logs: lines(), history: await historyOf(execution), store: await dump() };
+  // Otherwise the payloads were not read, and nothing could be found in them.
+  expect(places['history']).toContain(`"execution_id":"${execution}"`);
   for (const [place, content] of Object.entries(places)) {
     expect(content.length).toBeGreaterThan(1_000);
     const found = Object.entries(secrets).filter(([, secret]) => content.includes(secret));
     // A key that a caller writes into a ticket is that caller's text, not the deployment's secret.
     expect([place, found.map(([name]) => name)]).toEqual([place, []]);
   }
+});
+
+test('no history holds a prompt, a recipient, what an event said or what a step answered', async () => {
+  const own = await harness.newOrg();
+  await activeAgent(own, definitionWith([VARIABLES, REASON, mailTo('ada@example.com')]));
+  const execution = await run(own, { name: 'A private name' });
+  const ended = await waitForExecution(own, execution, ['completed', 'failed']);
+  const outputs = list(ended['steps']).flatMap(({ output }) =>
+    Object.values((output ?? {}) as Record<string, unknown>),
+  );
+  const answered = outputs.map(String).filter((value) => value.length > 10);
+  expect(answered.length).toBeGreaterThan(1);
+  const history = await historyOf(execution);
+  expect(history).toContain(`"execution_id":"${execution}"`);
+  const kept = ['Summarise', 'ada@example.com', 'A private name', ...answered];
+  expect(kept.filter((value) => history.includes(value))).toEqual([]);
 });
