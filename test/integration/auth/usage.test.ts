@@ -264,6 +264,7 @@ test('days that no figure counts any more are removed when the key is used again
     return Object.keys((found as unknown as { days: object }).days);
   };
   await psa(key, 'GET', '/tickets');
+  expect(await days()).toEqual(['2026-11-20']);
   clock.advance(29 * DAY_MS);
   await psa(key, 'GET', '/tickets');
   expect(await days()).toEqual(['2026-11-20', '2026-12-19']);
