@@ -105,15 +105,15 @@ async function measureCase(desk: Desk, one: Case): Promise<Figure[]> {
   return [...figuresOf(`${one.name} in the store`, inStore), ...figuresOf(`${one.name} as request`, requested)];
 }
 
-/** A ticket's place in an order, as a page that ends with it says it: with whether the row behind it ties with it. */
+/** A ticket's place in an order, as a page that ends with it says it: with whether it is one of many with its value. */
 async function endOf(
   side: Side,
   { orderBy, direction, filters }: Pick<PageRequest, 'orderBy' | 'direction' | 'filters'>,
 ) {
   const position = positionOf(side.middle, orderBy);
-  const behind = { filters, orderBy, direction, after: position, limit: 1, deletedAfter: null };
-  const [next] = await listResources(side.database.store, placeOf(side), behind);
-  return next?.record[orderBy] === position.value ? { ...position, isTied: true as const } : position;
+  const behind = { filters, orderBy, direction, after: position, limit: PAGE, deletedAfter: null };
+  const last = (await listResources(side.database.store, placeOf(side), behind)).at(-1);
+  return last?.record[orderBy] === position.value ? { ...position, isTied: true as const } : position;
 }
 
 /** Every order a list can have: both directions, from the start, from the middle, and from where values are not set. */

@@ -53,10 +53,11 @@ export function openPage(
     seal,
     cut(found, positionOf) {
       const rows = found.slice(0, limit);
-      const [last, next] = [rows.at(-1), found[limit]];
-      if (last === undefined || next === undefined) return { rows, continuationToken: null, hasMore: false, limit };
+      const [first, last, next] = [rows[0], rows.at(-1), found[limit]];
+      if (first === undefined || last === undefined || next === undefined)
+        return { rows, continuationToken: null, hasMore: false, limit };
       const position = positionOf(last);
-      const isTied = positionOf(next).value === position.value;
+      const isTied = [first, next].every((row) => positionOf(row).value === position.value);
       return {
         rows,
         continuationToken: seal(isTied ? { ...position, isTied } : position),

@@ -10,7 +10,7 @@ const LIFETIME_MS = 7 * 24 * 60 * 60 * 1_000;
 export interface Position {
   value: string | number | boolean | null;
   id: string;
-  /** The row behind it had the same sort value; what was true then says where to look first, not what is there now. */
+  /** The whole page and the row behind it had this sort value; it says where to look first, not what is there now. */
   isTied?: true;
 }
 

@@ -89,8 +89,8 @@ const LEAST: Partial<Record<SortField['kind'], unknown>> = {
 /**
  * The rows behind a position, in order. In the midst of many rows of the very value those come first, by a query that
  * seeks to the id among them, and those beyond by one of their own. Elsewhere one query starts at the value, and of the
- * few rows at it those up to the position are left out. Saying either with `$or` makes DocumentDB join two index scans
- * and sort everything behind the position.
+ * rows at it, a page at most, those up to the position are left out. Saying either with `$or` makes DocumentDB join two
+ * index scans and sort everything behind the position.
  */
 function keyset(field: string, value: unknown, { id, isTied }: Position, isRising: boolean): Clause[][] {
   const [beyond, from, seen] = isRising ? ['$gt', '$gte', '$lte'] : ['$lt', '$lte', '$gte'];

@@ -35,18 +35,18 @@ test('a token that does not open here is refused, in the words of the list', () 
   expect(() => openPage(at(NOW), { continuationToken: '' }, BOUND)).toThrow('The continuation token does not belong');
 });
 
-test('a token says whether the row behind its page has the same sort value', () => {
+test('a token says whether its whole page and the row behind it have the same sort value', () => {
   const byColour = ([colour, id]: [string | null, string]) => ({ value: colour, id });
   const rows: [string | null, string][] = [
     ['red', 'a'],
     ['red', 'b'],
-    ['blue', 'c'],
-    [null, 'd'],
-    [null, 'e'],
+    ['red', 'c'],
+    ['blue', 'd'],
+    ['blue', 'e'],
   ];
   const ties = [1, 2, 3, 4].map((limit) => {
     const { continuationToken } = openPage(at(NOW), { limit }, BOUND).cut(rows.slice(0, limit + 1), byColour);
     return openPage(at(NOW), { limit, continuationToken: continuationToken ?? '' }, BOUND).after?.isTied ?? false;
   });
-  expect(ties).toEqual([true, false, false, true]);
+  expect(ties).toEqual([true, true, false, false]);
 });
