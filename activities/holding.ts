@@ -2,6 +2,7 @@
 import type { StepInput } from '../src/contracts/messages';
 import { ALLOCATION } from '../src/domain/credits';
 import { ensureMonth, reserve, type Reservation } from '../src/store/credits';
+import { hasEnded } from '../src/store/executions';
 import { readTenant } from '../src/store/tenants';
 import { bookingOf } from './booking';
 import type { Deps } from './deps';
@@ -11,13 +12,16 @@ import { readRunning } from './record';
 /** By how much the clocks of two workers may differ. */
 const CLOCKS_APART_MS = 20_000;
 
-/** True while the step's record knows of no answer and awaits one. */
+const AWAITS_ANSWER: ReadonlySet<string | undefined> = new Set(['pending', 'running']);
+
+/** True while the step's record knows of no answer and awaits one. Not every step is recorded when it begins. */
 async function isUnanswered(
   deps: Pick<Deps, 'cache'>,
   { execution_id, slot }: Pick<StepInput, 'execution_id' | 'slot'>,
 ): Promise<boolean> {
   const record = await readRunning(deps, { execution_id, seq: -1 });
-  return record.steps[slot]?.status === 'running' && !bookingOf(record, record.steps[slot]);
+  const step = record.steps[slot];
+  return !hasEnded(record.status) && AWAITS_ANSWER.has(step?.status) && !bookingOf(record, step);
 }
 
 /** Holds credits for a call that began at `begun`; fails when the org has too few, or another attempt has made the call. */

@@ -19,14 +19,14 @@ const MINUTE = 60_000;
 const ago = (milliseconds: number): Date => new Date(Date.now() - milliseconds);
 
 /** An AI step that is under way since five minutes, in an org whose account has forgotten all that is older than one. */
-async function waitingCall() {
+async function waitingCall(status: 'running' | 'pending' = 'running') {
   const { store } = harness;
   const orgId = (await harness.newOrg()).id;
   const month = monthOf(new Date());
   const agentId = await storedAgent(store, orgId, [REASON as never]);
   const record = await unopenedRecord(store, { orgId, agentId, now: ago(5 * MINUTE), payload: {} });
   await openExecution(store, { ...record, status: 'running', start_pending: false });
-  await executions.in(store).updateOne({ _id: record._id }, { $set: { 'steps.0.status': 'running' } });
+  await executions.in(store).updateOne({ _id: record._id }, { $set: { 'steps.0.status': status } });
   await ensureMonth(store, { orgId, month, allocation: 100 }, new Date());
   await credits.in(store).updateOne({ _id: `${orgId}:${month}` }, { $set: { forgotten_to: ago(MINUTE) } });
   const reservation = { orgId, month, id: `${record._id}:0`, agentId, tier: 'quick' as const, credits: 7 };
@@ -38,17 +38,23 @@ async function waitingCall() {
   };
 }
 
-test('credits are held for a step that still waits for its answer, once', async () => {
-  const { hold, available } = await waitingCall();
-  await hold();
-  expect(await available()).toBe(93);
-  await hold();
-  expect(await available()).toBe(93);
-});
+// A step with a condition, behind a delay or first in a branch is recorded when it ends, not when it begins.
+test.each(['running', 'pending'] as const)(
+  'credits are held for a %s step that has no answer yet, once',
+  async (status) => {
+    const { hold, available } = await waitingCall(status);
+    await hold();
+    expect(await available()).toBe(93);
+    await hold();
+    expect(await available()).toBe(93);
+  },
+);
 
 test.each([
   ['has its answer', { 'steps.0.status': 'completed', 'steps.0.usage': { reserved: 7, month: 'm', tier: 'quick' } }],
   ['has failed', { 'steps.0.status': 'failed' }],
+  ['was skipped', { 'steps.0.status': 'skipped' }],
+  ['belongs to an execution that is over', { status: 'cancelled' }],
 ])('nothing is held for a step that %s', async (_name, recorded) => {
   const { id, hold, available } = await waitingCall();
   await executions.in(harness.store).updateOne({ _id: id }, { $set: recorded });
