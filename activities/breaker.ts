@@ -1,23 +1,22 @@
 /** Stops an agent whose runs keep failing, and tells the owners of the org. */
-import { cancellationSignal, heartbeat } from '@temporalio/activity';
+import { heartbeat } from '@temporalio/activity';
 import { faultOf } from '../src/domain/agent-breaker';
 import {
   agentNoticesDue,
   changeAgent,
   dropAgentNotice,
   findAgent,
-  freeSlot,
+  settleSlot,
   takeAgentNotice,
   type AgentRecord,
 } from '../src/store/agents';
 import { auditStopped } from '../src/store/audit-trail';
 import { endedRuns } from '../src/store/executions';
-import { ownerAddresses } from '../src/store/users';
 import type { Deps } from './deps';
+import { mailOwners } from './owner-mail';
 
 const RUNS_MAX = 200;
 const BATCH = 50;
-const OWNERS_MAX = 10;
 /** Longer than it takes to tell all owners. */
 const TAKEN_MS = 120_000;
 
@@ -48,7 +47,7 @@ export async function judgeAgent(
   );
   if (!stopped) return;
   deps.log.warn('agent stopped', { org: orgId, agent_id: agentId, code });
-  await freeSlot(deps.store, orgId, agentId);
+  await settleSlot(deps.store, stopped, now);
   await auditStopped(deps, stopped);
 }
 
@@ -66,15 +65,12 @@ async function tell(deps: Deps, agent: AgentRecord): Promise<void> {
   if (agent.status === 'error') {
     // Whoever stopped it may have died before it could.
     await auditStopped(deps, agent);
-    for (const owner of await ownerAddresses(deps.store, agent.org_id, OWNERS_MAX)) {
-      await deps.providers.mail.send({
-        ...textOf(agent, deps.config.publicUrl),
-        to: owner.email,
-        messageId: `${agent._id}.${agent.version}.${owner._id}@signalbox`,
-        headers: { 'X-Signalbox-Agent': agent._id },
-        signal: cancellationSignal(),
-      });
-    }
+    await mailOwners(deps, {
+      ...textOf(agent, deps.config.publicUrl),
+      orgId: agent.org_id,
+      cause: `${agent._id}.${agent.version}`,
+      headers: { 'X-Signalbox-Agent': agent._id },
+    });
   }
   await dropAgentNotice(deps.store, agent._id);
 }

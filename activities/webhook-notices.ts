@@ -1,11 +1,10 @@
 /** Mails to the owners of an endpoint that fails: half way, three quarters, and when it is switched off. */
-import { cancellationSignal, heartbeat } from '@temporalio/activity';
-import { userAddresses } from '../src/store/users';
+import { heartbeat } from '@temporalio/activity';
 import { markNoticed, noticesDue, returnNotice, takeNotice, type WebhookRecord } from '../src/store/webhooks';
 import type { Deps } from './deps';
+import { mailOwners } from './owner-mail';
 
 const BATCH = 50;
-const OWNERS_MAX = 10;
 /** Longer than it takes to send a notice to all owners. */
 const TAKEN_MS = 120_000;
 
@@ -32,18 +31,14 @@ function textOf(webhook: WebhookRecord, consoleUrl: string): { subject: string; 
 }
 
 async function sendNotice(deps: Deps, webhook: WebhookRecord): Promise<void> {
-  const users = await userAddresses(deps.store, webhook.orgId, { userId: webhook.createdBy, limit: OWNERS_MAX });
-  const mail = textOf(webhook, deps.config.publicUrl);
   const since = (webhook.disabledAt ?? webhook.failingSince ?? webhook.updatedAt).getTime();
-  for (const user of users) {
-    await deps.providers.mail.send({
-      ...mail,
-      to: user.email,
-      messageId: `${webhook._id}.${since}.${webhook.noticeStage}.${user._id}@signalbox`,
-      headers: { 'X-Signalbox-Webhook': webhook._id },
-      signal: cancellationSignal(),
-    });
-  }
+  await mailOwners(deps, {
+    ...textOf(webhook, deps.config.publicUrl),
+    orgId: webhook.orgId,
+    userId: webhook.createdBy,
+    cause: `${webhook._id}.${since}.${webhook.noticeStage}`,
+    headers: { 'X-Signalbox-Webhook': webhook._id },
+  });
 }
 
 /** Sends a notice that nobody else is sending; passes can meet. */

@@ -257,6 +257,25 @@ export const freeSlot = async (store: Store, orgId: string, agentId: string): Pr
   });
 };
 
+/**
+ * Makes the slot follow the status, whatever others did to it meanwhile. The status is read again after the slot was
+ * given back: an agent that was activated in between gets it once more.
+ */
+export async function settleSlot(
+  store: Store,
+  { org_id: orgId, _id: id }: Pick<AgentRecord, '_id' | 'org_id'>,
+  now: Date,
+): Promise<void> {
+  const isActive = async (): Promise<boolean> => (await findAgent(store, orgId, id))?.status === 'active';
+  const keep = () => claimSlot(store, { orgId, agentId: id, now }, Number.MAX_SAFE_INTEGER);
+  if (await isActive()) {
+    await keep();
+    return;
+  }
+  await freeSlot(store, orgId, id);
+  if (await isActive()) await keep();
+}
+
 /** Pauses or resumes a system agent for one org. */
 export async function setSystemPaused(store: Store, orgId: string, agentId: string, paused: boolean): Promise<void> {
   await ensureRuntime(store, orgId);

@@ -58,19 +58,15 @@ export async function changeUser(
   return matchedCount > 0;
 }
 
-/** The org's owners, as far as their accounts are open. */
-export const ownerAddresses = (store: Store, orgId: string, limit: number): Promise<UserRecord[]> =>
-  userAddresses(store, orgId, { userId: '', limit });
-
-/** The org's owners and one more user, as far as their accounts are open. */
+/** The org's owners, and one more user where one is named, as far as their accounts are open. */
 export const userAddresses = (
   store: Store,
   orgId: string,
-  { userId, limit }: { userId: string; limit: number },
+  { userId, limit }: { userId?: string; limit: number },
 ): Promise<UserRecord[]> =>
   users
     .in(store)
-    .find({ orgId, disabledAt: null, $or: [{ _id: userId }, { role: 'owner' }] })
+    .find({ orgId, disabledAt: null, $or: [{ role: 'owner' }, ...(userId === undefined ? [] : [{ _id: userId }])] })
     .sort({ _id: 1 })
     .limit(limit)
     .lean<UserRecord[]>()

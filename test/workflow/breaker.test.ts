@@ -5,7 +5,8 @@ import { newId } from '../../src/domain/ids';
 import { connectEngine, type Engine } from '../../src/engine/connect';
 import { agents, readRuntime } from '../../src/store/agents';
 import { auditEntries } from '../../src/store/audit';
-import { insertUser } from '../../src/store/users';
+import { subjectsTo } from '../support/mailbox';
+import { newUser } from '../integration/auth/support';
 import { activeAgent, definitionWith, fire, run, VARIABLES } from '../support/agents';
 import {
   joinStack,
@@ -57,27 +58,6 @@ const untilStopped = (org: TestOrg, id: string): Promise<Body> =>
     return text(agent['status']) === 'error' && agent;
   });
 
-async function ownerOf(org: TestOrg): Promise<string> {
-  const email = `${newId('own').toLowerCase()}@owners.test`;
-  await insertUser(harness.store, {
-    _id: newId('usr'),
-    orgId: org.id,
-    email,
-    displayName: 'Owner',
-    role: 'owner',
-    passwordHash: null,
-    disabledAt: null,
-    createdAt: new Date(),
-  });
-  return email;
-}
-
-async function subjectsTo(address: string): Promise<string[]> {
-  const reply = await fetch(`${harness.address.inboxUrl}.json`);
-  const { messages } = (await reply.json()) as { messages: { to: string[]; subject: string }[] };
-  return messages.filter(({ to }) => to.includes(address)).map(({ subject }) => subject);
-}
-
 test('five failed runs in a row stop it, its slot is free, and the trail says so', async () => {
   const org = await harness.newOrg();
   const id = await activeAgent(org, definitionWith([FORBIDDEN]));
@@ -108,14 +88,14 @@ test('five failed runs in a row stop it, its slot is free, and the trail says so
 
 test('owners are told once, however many repairs meet', async () => {
   const org = await harness.newOrg();
-  const address = await ownerOf(org);
+  const address = (await newUser(harness.store, org.id)).email;
   const id = await activeAgent(org, definitionWith([FORBIDDEN], { name: 'Asks too much' }));
   await failTimes(org, IN_A_ROW);
   await untilStopped(org, id);
   await Promise.all([sweep(), sweep(), sweep()]);
-  await waitFor(async () => (await subjectsTo(address)).length > 0);
+  await waitFor(async () => (await subjectsTo(harness.address.inboxUrl, address)).length > 0);
   await sweep();
-  expect(await subjectsTo(address)).toEqual(['Agent "Asks too much" was stopped']);
+  expect(await subjectsTo(harness.address.inboxUrl, address)).toEqual(['Agent "Asks too much" was stopped']);
 });
 
 test('activated again it has a new chance, and shows no error', async () => {

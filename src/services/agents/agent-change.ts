@@ -51,22 +51,6 @@ async function claim(context: Context, orgId: string, agentId: string): Promise<
   });
 }
 
-/**
- * Makes the slot follow the status, whatever others did to it meanwhile. The status is read again after the slot was
- * given back: an agent that was activated in between gets it once more.
- */
-async function settleSlot(context: Context, { org_id: orgId, _id: id }: store.AgentRecord): Promise<void> {
-  const isActive = async (): Promise<boolean> => (await store.findAgent(context.store, orgId, id))?.status === 'active';
-  const keep = () =>
-    store.claimSlot(context.store, { orgId, agentId: id, now: context.clock.now() }, Number.MAX_SAFE_INTEGER);
-  if (await isActive()) {
-    await keep();
-    return;
-  }
-  await store.freeSlot(context.store, orgId, id);
-  if (await isActive()) await keep();
-}
-
 function refuseMove(from: AgentStatus, to: AgentStatus): never {
   throw problem('invalid_status_transition', {
     message: `An agent cannot go from ${from} to ${to}; from ${from} it can go to ${movesFrom(from).join(' or ')}.`,
@@ -116,7 +100,7 @@ async function tryUpdate(
   if (moves && to === 'active') await claim(context, record.org_id, record._id);
   const at = { orgId: record.org_id, id: record._id, version: record.version };
   const changed = await store.changeAgent(context.store, at, change);
-  if (moves) await settleSlot(context, record);
+  if (moves) await store.settleSlot(context.store, record, context.clock.now());
   return changed;
 }
 

@@ -5,7 +5,8 @@ import { newId } from '../../../src/domain/ids';
 import { connectEngine, type Engine } from '../../../src/engine/connect';
 import { auditEntries } from '../../../src/store/audit';
 import { webhooks } from '../../../src/store/webhooks';
-import { insertUser } from '../../../src/store/users';
+import { subjectsTo } from '../../support/mailbox';
+import { newUser } from '../auth/support';
 import { activeAgent, fire, VARIABLES } from '../../support/agents';
 import { list, text, waitFor, type Harness, type TestOrg } from '../../support/harness';
 import { eachInOwnOrg, receiver, register, waitForDelivery, type Endpoint } from './support';
@@ -36,38 +37,17 @@ const sweep = () =>
 /** The schedule starts one at a time, but an operator may start another, and a late one may meet the next. */
 const sweepsAtOnce = () => Promise.all([sweep(), sweep(), sweep()]);
 
-async function owner(): Promise<string> {
-  const email = `${newId('own').toLowerCase()}@owners.test`;
-  await insertUser(harness.store, {
-    _id: newId('usr'),
-    orgId: org.id,
-    email,
-    displayName: 'Owner',
-    role: 'owner',
-    passwordHash: null,
-    disabledAt: null,
-    createdAt: new Date(),
-  });
-  return email;
-}
-
-async function mailsTo(address: string): Promise<string[]> {
-  const reply = await fetch(`${harness.address.inboxUrl}.json`);
-  const { messages } = (await reply.json()) as { messages: { to: string[]; subject: string }[] };
-  return messages.filter(({ to }) => to.join().includes(address)).map(({ subject }) => subject);
-}
-
 const statusOf = async (endpoint: Endpoint) => (await org.call('GET', endpoint.path)).body;
 
 test('owners are told half way, at three quarters and at the end, once each', async () => {
-  const address = await owner();
+  const address = (await newUser(harness.store, org.id)).email;
   const sink = await receiver(() => ({ status: 500 }));
   const endpoint = await register(org, sink.url);
   await hasFailed(endpoint, 2.6, 10);
   await fire(org, { name: 'half' }, { id: 'half' });
   await waitFor(async () => (await webhooks.in(harness.store).findById(endpoint.id).lean())?.noticeStage === 50);
   await sweepsAtOnce();
-  await waitFor(async () => (await mailsTo(address)).length === 1);
+  await waitFor(async () => (await subjectsTo(harness.address.inboxUrl, address)).length === 1);
   await hasFailed(endpoint, 4, 19);
   await fire(org, { name: 'three' }, { id: 'three' });
   await waitFor(async () => ((await webhooks.in(harness.store).findById(endpoint.id).lean())?.noticeStage ?? 0) >= 75);
@@ -77,7 +57,7 @@ test('owners are told half way, at three quarters and at the end, once each', as
   await waitFor(async () => text((await statusOf(endpoint))['status']) === 'disabled');
   await sweepsAtOnce();
   const subjects = await waitFor(async () => {
-    const mails = await mailsTo(address);
+    const mails = await subjectsTo(harness.address.inboxUrl, address);
     return mails.length >= 3 ? mails : null;
   });
   expect(subjects.toSorted()).toEqual([
