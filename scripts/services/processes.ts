@@ -36,10 +36,14 @@ function stat(pid: number): Stat | undefined {
   return { state: fields[0] ?? '', started: fields[19] ?? '' };
 }
 
-/** True while the process can still do something; a zombie nobody reaps counts as dead. */
+/** A killed process is called a zombie as soon as its first thread has ended, while the others may hold its sockets. */
+const hasThreads = (pid: number): boolean =>
+  HAS_PROC && (quietly(() => readdirSync(`/proc/${pid}/task`)) ?? []).length > 1;
+
+/** True while the process can still do something or hold a port; a zombie nobody reaps counts as dead. */
 export function isAlive(pid: number): boolean {
   const found = stat(pid);
-  return found !== undefined && !found.state.startsWith('Z');
+  return found !== undefined && (!found.state.startsWith('Z') || hasThreads(pid));
 }
 
 export function identify(pid: number): ProcessIdentity {

@@ -8,7 +8,16 @@ import {
   run,
   VARIABLES,
 } from '../support/agents';
-import { joinStack, list, text, waitFor, waitForExecution, type Harness } from '../support/harness';
+import {
+  joinStack,
+  list,
+  text,
+  waitFor,
+  waitForExecution,
+  type Answer,
+  type Harness,
+  type TestOrg,
+} from '../support/harness';
 import { mailbox } from '../support/mailbox';
 import { startStack, type Stack } from '../support/stack';
 
@@ -25,7 +34,22 @@ afterAll(async () => {
   await stack.stop();
 });
 
+// A failed test must not leave the next one without an engine.
+beforeEach(() => stack.services.engine.start(), 60_000);
+
 const isReady = async (): Promise<boolean> => (await fetch(`${stack.baseUrl}/readyz`)).status === 200;
+
+/** The answer to an event, and the executions it started. */
+async function post(org: TestOrg): Promise<{ answer: Answer; ids: string[] }> {
+  const answer = await org.call('POST', '/agents/api/events/ingest', {
+    event_type: 'custom.test',
+    source_product: 'psa',
+    payload: { name: 'Load' },
+  });
+  expect([202, 503]).toContain(answer.status);
+  const started = answer.status === 202 ? list(answer.body['executions']) : [];
+  return { answer, ids: started.map((execution) => text(execution['id'])) };
+}
 
 test('away at rest: starts answer 503 with Retry-After, reads work, tickets and decisions are taken and run after it returns', async () => {
   const org = await harness.newOrg();
@@ -35,12 +59,16 @@ test('away at rest: starts answer 503 with Retry-After, reads work, tickets and 
   const gate = text((await openGateOf(org, waiting))['id']);
 
   await stack.services.engine.kill();
-  const refused = await org.call('POST', '/agents/api/events/ingest', {
-    event_type: 'custom.test',
-    source_product: 'psa',
-    payload: {},
-  });
-  expect(refused.status).toBe(503);
+  // Taken before the api has noticed, and so run afterwards.
+  const early: string[] = [];
+  const refused = await waitFor(
+    async () => {
+      const { answer, ids } = await post(org);
+      early.push(...ids);
+      return answer.status === 503 && answer;
+    },
+    { timeoutMs: 2_000, what: 'starts are refused' },
+  );
   expect(refused.body['error']).toBe('engine_unavailable');
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
   expect((await org.call('GET', `/agents/api/executions/${waiting}`)).status).toBe(200);
@@ -52,6 +80,7 @@ test('away at rest: starts answer 503 with Retry-After, reads work, tickets and 
   await waitFor(isReady, { timeoutMs: 60_000, what: 'ready again' });
   await waitForExecution(org, waiting, ['completed'], 60_000);
   expect(await mailbox(stack.inboxUrl, waiting)).toHaveLength(1);
+  for (const id of early) await waitForExecution(org, id, ['waiting_approval'], 60_000);
   const started = await waitFor(
     async () => {
       const { body } = await org.call('GET', '/agents/api/executions?status=completed');
@@ -66,17 +95,11 @@ test('killed under load: every accepted execution completes', async () => {
   const org = await harness.newOrg();
   await activeAgent(org, definitionWith([VARIABLES, mailTo('b@example.com')]));
   const accepted: string[] = [];
-  const post = async (): Promise<void> => {
-    const answer = await org.call('POST', '/agents/api/events/ingest', {
-      event_type: 'custom.test',
-      source_product: 'psa',
-      payload: { name: 'Load' },
-    });
-    expect([202, 503]).toContain(answer.status);
-    if (answer.status === 202)
-      accepted.push(...list(answer.body['executions']).map((execution) => text(execution['id'])));
-  };
-  const load = Promise.all(Array.from({ length: 30 }, post));
+  const load = Promise.all(
+    Array.from({ length: 30 }, async () => {
+      accepted.push(...(await post(org)).ids);
+    }),
+  );
   await waitFor(async () => accepted.length >= 3, { what: 'load under way' });
   await stack.services.engine.kill();
   await load;
