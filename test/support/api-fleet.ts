@@ -3,7 +3,8 @@ import { readConfig } from '../../src/config';
 import type { Context } from '../../src/context';
 import { testContext } from '../integration/auth/support';
 import { joinStack, request, type Answer, type Harness } from './harness';
-import { startApi, startStack, type StackAddress } from './stack';
+import type { StackAddress } from './shared-stack';
+import { startApi, startStack } from './stack';
 import type { ProductProcess } from './processes';
 
 export interface ApiProcess extends StackAddress {

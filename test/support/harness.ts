@@ -7,8 +7,7 @@ import { newId } from '../../src/domain/ids';
 import { openStore, type OpenStore } from '../../src/store/connect';
 import { insertKey } from '../../src/store/keys';
 import { ensureTenant } from '../../src/store/tenants';
-import { STACK_VARIABLE } from './global-setup';
-import type { StackAddress } from './stack';
+import { STACK_VARIABLE, type StackAddress } from './shared-stack';
 
 /** A JSON body, indexable as deep as a test looks. Leaves are compared, or read through `text` and `list`. */
 export interface Body {

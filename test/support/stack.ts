@@ -5,16 +5,11 @@ import { join, resolve } from 'node:path';
 import { removeServiceData, startServices, type Services } from '../../scripts/services';
 import { choosePort } from '../../scripts/services/ports';
 import { startInbox } from '../../scripts/dev/inbox';
+import build from './global-build';
 import { productProcess, type ProductProcess } from './processes';
+import type { StackAddress } from './shared-stack';
 
 type Inbox = Awaited<ReturnType<typeof startInbox>>;
-
-/** What another process needs to work with a running stack. */
-export interface StackAddress {
-  baseUrl: string;
-  inboxUrl: string;
-  env: Record<string, string>;
-}
 
 export interface Stack extends StackAddress {
   services: Services;
@@ -56,8 +51,12 @@ export async function startApi(
 
 const isQuiet = process.env['TEST_VERBOSE'] === undefined;
 
-/** Starts everything; `stop` ends it and removes its data. */
+/** Suites share the build that was made before the first of them; whoever else starts a stack makes one. */
+const isSuite = process.env['JEST_WORKER_ID'] !== undefined;
+
+/** Starts everything, from the sources as they are; `stop` ends it and removes its data. */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
+  if (!isSuite) build();
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-test-'));
   const log = (line: string): void => {
     if (!isQuiet) process.stderr.write(`${line}\n`);

@@ -20,8 +20,7 @@ import { findKey, insertKey, type KeyRecord } from '../../../src/store/keys';
 import { insertSession } from '../../../src/store/sessions';
 import { ensureTenant } from '../../../src/store/tenants';
 import { insertUser, type UserRecord } from '../../../src/store/users';
-import { STACK_VARIABLE } from '../../support/global-setup';
-import type { StackAddress } from '../../support/stack';
+import { STACK_VARIABLE, type StackAddress } from '../../support/shared-stack';
 
 const storeUri = (): string => {
   const stack = process.env[STACK_VARIABLE];

@@ -12,7 +12,7 @@ import { opening, serviceRouter } from '../../../src/http/mount';
 import { productBound } from '../../../src/services/product';
 import { openStore, type OpenStore } from '../../../src/store/connect';
 import type { PendingEvents } from '../../../src/store/resources';
-import { STACK_VARIABLE } from '../../support/global-setup';
+import { STACK_VARIABLE } from '../../support/shared-stack';
 
 export interface Answer {
   status: number;
