@@ -20,12 +20,20 @@ export interface OperationChange {
   response?: (body: unknown, status: number) => unknown;
 }
 
+/** What an event tells of a resource: its fields as the API spells them, and for a change what they were. */
+export interface EventContent {
+  data: Record<string, unknown>;
+  changes?: Record<string, unknown>;
+}
+
 export interface ApiVersion {
   /** `YYYY-MM-DD`: what clients send as `Platform-Version`. */
   date: string;
   summary: string;
   /** By operation id; an operation that is not named is the same as in the version before. */
   changes: Readonly<Record<string, OperationChange>>;
+  /** By `<product>:<noun>`, such as `psa:ticket`: the content of its events as webhooks of the version before know it. */
+  events?: Readonly<Record<string, (content: EventContent) => EventContent>>;
 }
 
 /** Every version that is answered, the oldest first. */

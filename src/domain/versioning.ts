@@ -1,6 +1,6 @@
 /** From a client's version to ours and back: the steps between the two, one after the other. */
 import type { TSchema } from '../contracts/schema';
-import type { ApiVersion, OperationChange, Sent } from '../contracts/version';
+import type { ApiVersion, EventContent, OperationChange, Sent } from '../contracts/version';
 
 /** The way of one operation between one version and the latest. */
 export interface Passage {
@@ -13,12 +13,13 @@ export interface Passage {
   down(body: unknown, status: number): unknown;
 }
 
+/** The steps after a version, the oldest first. */
+const stepsSince = (versions: readonly ApiVersion[], from: string): ApiVersion[] =>
+  versions.filter(({ date }) => date > from).toSorted((one, other) => (one.date < other.date ? -1 : 1));
+
 /** Null when nothing about the operation has changed since: then nothing is to be done. */
 export function passageOf(versions: readonly ApiVersion[], operationId: string, from: string): Passage | null {
-  const steps: OperationChange[] = versions
-    .filter(({ date }) => date > from)
-    .toSorted((one, other) => (one.date < other.date ? -1 : 1))
-    .flatMap(({ changes }) => changes[operationId] ?? []);
+  const steps: OperationChange[] = stepsSince(versions, from).flatMap(({ changes }) => changes[operationId] ?? []);
   if (steps.length === 0) return null;
   // The first step that names a shape names the one these clients send: no step before it touched that part.
   const shape = (part: 'query' | 'body') => steps.find(({ before }) => before?.[part])?.before?.[part];
@@ -30,3 +31,13 @@ export function passageOf(versions: readonly ApiVersion[], operationId: string, 
       steps.reduceRight((known, { response }) => (response ? response(known, status) : known), body),
   };
 }
+
+/** What an event of a resource (`psa:ticket`) tells, as receivers of an earlier version know it. */
+export const contentFor = (
+  versions: readonly ApiVersion[],
+  resource: string,
+  { content, to }: { content: EventContent; to: string },
+): EventContent =>
+  stepsSince(versions, to)
+    .flatMap(({ events }) => events?.[resource] ?? [])
+    .reduceRight((known, step) => step(known), content);

@@ -1,5 +1,7 @@
 /** An event as receivers get it: our own envelope, or CloudEvents 1.0. */
+import { API_VERSIONS, type ApiVersion, type EventContent } from '../../contracts/version';
 import type { WebhookSettings } from '../../contracts/webhook';
+import { contentFor } from '../versioning';
 
 /** An event as the log holds it. */
 export interface LoggedEvent {
@@ -45,21 +47,32 @@ function fullData(event: LoggedEvent): Record<string, unknown> {
 }
 
 /** What the event tells: the resource in the API's spelling, or what was sent in from outside, as it was sent. */
-export function contentOf(event: LoggedEvent): { data: Record<string, unknown>; changes?: Record<string, unknown> } {
+export function contentOf(event: LoggedEvent): EventContent {
   const changes = event.subject === null ? null : changesOf(event);
   return { data: fullData(event), ...(changes ? { changes } : {}) };
 }
 
-const thinContent = ({ subject, event_id: id }: LoggedEvent) => ({ data: { id: resourceIdOf(subject) ?? id } });
+const thinContent = ({ subject, event_id: id }: LoggedEvent): EventContent => ({
+  data: { id: resourceIdOf(subject) ?? id },
+});
+
+/** What the event tells in an earlier version; what was sent in from outside has the sender's shape in all of them. */
+function contentIn(event: LoggedEvent, to: string, versions: readonly ApiVersion[]): EventContent {
+  const content = contentOf(event);
+  if (event.subject === null) return content;
+  const [noun] = event.event_type.split('.', 1);
+  return contentFor(versions, `${event.source_product}:${noun}`, { content, to });
+}
 
 type Shape = Pick<WebhookSettings, 'payload' | 'format' | 'apiVersion'>;
 
-/** The body of a delivery and its media type. */
+/** The body of a delivery in the endpoint's version, and its media type. */
 export function bodyOf(
   event: LoggedEvent,
   { payload, format, apiVersion }: Shape,
+  versions: readonly ApiVersion[] = API_VERSIONS,
 ): { body: string; contentType: string } {
-  const content = payload === 'thin' ? thinContent(event) : contentOf(event);
+  const content = payload === 'thin' ? thinContent(event) : contentIn(event, apiVersion, versions);
   if (format === 'cloudevents') {
     const cloudEvent = {
       specversion: '1.0',
