@@ -47,8 +47,10 @@ const EVENT: LoggedEvent = {
   subject: 'tickets/tkt_1',
 };
 
-const sent = (event: LoggedEvent, shape: Partial<Parameters<typeof bodyOf>[1]>): Record<string, unknown> => {
-  const settings = { payload: 'full', format: 'standard', apiVersion: THIRD, ...shape } as Parameters<typeof bodyOf>[1];
+type Shape = Parameters<typeof bodyOf>[1];
+
+const sent = (event: LoggedEvent, shape: Partial<Shape>): Record<string, unknown> => {
+  const settings: Shape = { payload: 'full', format: 'standard', apiVersion: THIRD, ...shape };
   return JSON.parse(bodyOf(event, settings, VERSIONS).body) as Record<string, unknown>;
 };
 
@@ -65,7 +67,7 @@ test.each([
 });
 
 test('events of other resources, thin ones and those from outside are the same in every version', () => {
-  const others: [LoggedEvent, Partial<Parameters<typeof bodyOf>[1]>][] = [
+  const others: [LoggedEvent, Partial<Shape>][] = [
     [{ ...EVENT, source_product: 'crm' }, {}],
     [{ ...EVENT, event_type: 'board.updated' }, {}],
     [EVENT, { payload: 'thin' }],
