@@ -5,6 +5,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModel } from 'ai';
 import type { Config } from '../config';
 import { MODEL_TIERS, type ModelTier } from '../contracts/step';
+import { createAiFetch } from './ai-fetch';
 import { ProviderError } from './error';
 
 type AiConfig = Config['ai'];
@@ -24,13 +25,14 @@ type ModelFactory = (name: string) => LanguageModel;
 function openaiCompatible({ apiKey, baseUrl }: AiConfig): ModelFactory {
   if (!baseUrl) throw new ProviderError('not_configured', 'AI_PROVIDER is openai_compatible: set AI_BASE_URL');
   const key = apiKey ? { apiKey } : {};
-  return createOpenAICompatible({ name: 'compatible', baseURL: baseUrl, supportsStructuredOutputs: true, ...key });
+  const settings = { name: 'compatible', baseURL: baseUrl, supportsStructuredOutputs: true, fetch: createAiFetch() };
+  return createOpenAICompatible({ ...settings, ...key });
 }
 
 function hosted({ provider, apiKey, baseUrl }: AiConfig): ModelFactory {
   // Asked for here, or the SDK would look for a key of its own in the environment.
   if (!apiKey) throw new ProviderError('not_configured', `AI_PROVIDER is ${provider}: set AI_API_KEY`);
-  const settings = { apiKey, ...(baseUrl ? { baseURL: baseUrl } : {}) };
+  const settings = { apiKey, fetch: createAiFetch(), ...(baseUrl ? { baseURL: baseUrl } : {}) };
   return provider === 'anthropic' ? createAnthropic(settings) : createOpenAI(settings);
 }
 

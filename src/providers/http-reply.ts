@@ -10,7 +10,8 @@ export interface Reply {
   truncated: boolean;
 }
 
-async function readUpTo(stream: Dispatcher.ResponseData['body'], maxBytes: number) {
+/** The body up to a limit; what comes behind it is never read. */
+export async function readUpTo(stream: Dispatcher.ResponseData['body'], maxBytes: number) {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of stream as AsyncIterable<Buffer>) {

@@ -232,6 +232,20 @@ describe('a failure of the API', () => {
     await expect(create().generate(request())).rejects.toMatchObject({ kind: 'server_error', retryable: true });
   });
 
+  test('by a redirect fails: the key is for the address that was set', async () => {
+    const other = await startModelApi();
+    api.setReply(() => ({ raw: { status: 307, headers: { location: `${other.url}/chat/completions` } } }));
+    await expect(create().generate(request())).rejects.toMatchObject({ name: 'ProviderError' });
+    expect(other.requests).toEqual([]);
+    await other.stop();
+  });
+
+  test('by a reply without an end is given up after 8 MB', async () => {
+    const body = { choices: [{ message: { role: 'assistant', content: 'x'.repeat(9 * 1024 * 1024) } }] };
+    api.setReply(() => ({ raw: { status: 200, body } }));
+    await expect(create().generate(request())).rejects.toMatchObject({ kind: 'invalid_output', retryable: false });
+  });
+
   test('to be there is a network error', async () => {
     const ai = create();
     await api.stop();
