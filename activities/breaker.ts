@@ -1,6 +1,8 @@
 /** Stops an agent whose runs keep failing, and tells the owners of the org. */
 import { heartbeat } from '@temporalio/activity';
 import { faultOf } from '../src/domain/agent-breaker';
+import { stoppedReport } from '../src/domain/webhooks/reports';
+import { publish } from '../src/events/publish';
 import {
   agentNoticesDue,
   changeAgent,
@@ -20,12 +22,18 @@ const BATCH = 50;
 /** Longer than it takes to tell all owners. */
 const TAKEN_MS = 120_000;
 
+/** Writes it into the trail and tells webhooks. Both know what they were told before, so it can be repeated. */
+async function announce(deps: Deps, stopped: AgentRecord): Promise<void> {
+  await auditStopped(deps, stopped);
+  await publish(deps, stoppedReport(stopped));
+}
+
 /**
  * Judges an agent by the runs since its last change, so that whoever mends or resumes it gives it a new chance. Two that
  * judge at once stop it once; one that dies before it has judged leaves it to the next run that fails.
  */
 export async function judgeAgent(
-  deps: Pick<Deps, 'store' | 'clock' | 'log'>,
+  deps: Deps,
   { org_id: orgId, agent_id: agentId }: { org_id: string; agent_id: string },
 ): Promise<void> {
   const agent = await findAgent(deps.store, orgId, agentId);
@@ -48,7 +56,7 @@ export async function judgeAgent(
   if (!stopped) return;
   deps.log.warn('agent stopped', { org: orgId, agent_id: agentId, code });
   await settleSlot(deps.store, stopped, now);
-  await auditStopped(deps, stopped);
+  await announce(deps, stopped);
 }
 
 function textOf({ _id, name, error_info: info }: AgentRecord, publicUrl: string): { subject: string; text: string } {
@@ -64,7 +72,7 @@ async function tell(deps: Deps, agent: AgentRecord): Promise<void> {
   // Resumed or mended in between: nothing to tell any more.
   if (agent.status === 'error') {
     // Whoever stopped it may have died before it could.
-    await auditStopped(deps, agent);
+    await announce(deps, agent);
     await mailOwners(deps, {
       ...textOf(agent, deps.config.publicUrl),
       orgId: agent.org_id,

@@ -31,12 +31,24 @@ const APPROVAL: f.Fields = {
   expires_at: f.moment('2026-11-21T22:40:00.000Z'),
 };
 
+const AGENT: f.Fields = {
+  agent_id: f.id('agt_01K0ZQ8X6N'),
+  agent_name: f.text('Ticket triage'),
+  status: f.text('error'),
+  code: f.text('runs_failed_in_a_row'),
+  message: f.hidden('The last 5 runs failed; the newest with blocked_address.'),
+  since: f.moment('2026-11-20T22:40:00.000Z'),
+  execution_ids: f.listOf(['exe_2Z6K0X4V8C1M3N5B7A9S0D2F4G']),
+};
+
+const FIELDS: Record<string, f.Fields> = { execution: EXECUTION, approval: APPROVAL, agent: AGENT };
+
 const entry = (type: string, title: string, about: string): EventCatalogEntry =>
   f.event(`${AGENTS_PRODUCT}:${type}`, {
     category: 'operations',
     name: title,
     about,
-    fields: type.startsWith('execution.') ? EXECUTION : APPROVAL,
+    fields: FIELDS[type.split('.', 1)[0] ?? ''] ?? {},
   });
 
 /** The events of source product `agents`. */
@@ -49,6 +61,7 @@ export const AGENT_EVENTS: readonly EventCatalogEntry[] = [
   entry('approval.approved', 'Approval given', 'A person said yes.'),
   entry('approval.denied', 'Approval denied', 'A person said no, or the execution ended before anybody decided.'),
   entry('approval.expired', 'Approval expired', 'Nobody decided in time.'),
+  entry('agent.stopped', 'Agent stopped', 'An agent whose runs kept failing was stopped; `message` says why.'),
 ];
 
 /** Everything a webhook can ask for: what starts agents, and what agents report. */

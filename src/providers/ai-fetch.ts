@@ -18,7 +18,7 @@ const headersOf = (reply: Record<string, string | string[] | undefined>): [strin
 export function createAiFetch(): typeof fetch {
   const pool = new Agent({ connections: CONNECTIONS_MAX, headersTimeout: 0, bodyTimeout: 0 });
   return async (url, { method, headers, body, signal } = {}) => {
-    const reply = await request(String(url as string | URL), {
+    const reply = await request(url as string | URL, {
       dispatcher: pool,
       method: method as 'POST',
       headers: { ...(headers as Record<string, string>), 'accept-encoding': 'identity' },

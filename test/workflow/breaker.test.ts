@@ -7,6 +7,7 @@ import { agents, readRuntime } from '../../src/store/agents';
 import { auditEntries } from '../../src/store/audit';
 import { subjectsTo } from '../support/mailbox';
 import { newUser } from '../integration/auth/support';
+import { receiver, register } from '../integration/webhooks/support';
 import { activeAgent, definitionWith, fire, run, VARIABLES } from '../support/agents';
 import {
   joinStack,
@@ -96,6 +97,31 @@ test('owners are told once, however many repairs meet', async () => {
   await waitFor(async () => (await subjectsTo(harness.address.inboxUrl, address)).length > 0);
   await sweep();
   expect(await subjectsTo(harness.address.inboxUrl, address)).toEqual(['Agent "Asks too much" was stopped']);
+});
+
+test('webhooks are told once each time it is stopped', async () => {
+  const org = await harness.newOrg();
+  const sink = await receiver(() => ({ status: 200 }));
+  await register(org, sink.url, { eventTypes: ['agents:agent.*'] });
+  const id = await activeAgent(org, definitionWith([FORBIDDEN], { name: 'Asks too much' }));
+  const told = async (times: number): Promise<unknown[]> => {
+    const failed = await failTimes(org, IN_A_ROW);
+    const { version } = await untilStopped(org, id);
+    await sweep();
+    await waitFor(async () => sink.requests.length >= times);
+    expect(sink.requests).toHaveLength(times);
+    const code = 'runs_failed_in_a_row';
+    expect(sink.requests.at(-1)?.body).toMatchObject({
+      type: 'agent.stopped',
+      sourceProduct: 'agents',
+      data: { id, version, agentName: 'Asks too much', status: 'error', code, executionIds: failed.toReversed() },
+    });
+    return failed;
+  };
+  await told(1);
+  await org.call('PUT', `/agents/api/agents/${id}`, { status: 'active' });
+  await told(2);
+  await sink.stop();
 });
 
 test('activated again it has a new chance, and shows no error', async () => {

@@ -1,5 +1,6 @@
 /** What agents report about their work, and endpoints about theirs, as events of the bus. */
 import type { BusEvent } from '../../contracts/event';
+import type { AgentRecord } from '../../store/agents';
 import type { ApprovalRecord } from '../../store/approvals';
 import type { ExecutionRecord } from '../../store/executions';
 import type { WebhookRecord } from '../../store/webhooks';
@@ -94,6 +95,31 @@ export const approvalReports = (approval: ApprovalRecord): BusEvent[] => [
   waitingReport(approval),
   ...(approval.status === 'pending' ? [] : [approvalReport(approval, approval.status, 2)]),
 ];
+
+/** An agent was stopped; said once for each time it is. */
+export function stoppedReport({
+  _id,
+  org_id,
+  name,
+  version,
+  status,
+  updated_at,
+  error_info: info,
+}: AgentRecord): BusEvent {
+  return report(
+    { org_id, client_id: null },
+    { type: 'agent.stopped', at: updated_at, about: { path: 'agents', id: _id, version }, cause: version },
+    {
+      agent_id: _id,
+      agent_name: name,
+      status,
+      code: info?.code ?? null,
+      message: info?.message ?? null,
+      since: info?.since.toISOString() ?? null,
+      execution_ids: info?.execution_ids ?? [],
+    },
+  );
+}
 
 /** An endpoint was switched off. */
 export function disabledReport(webhook: WebhookRecord): BusEvent {
