@@ -50,7 +50,7 @@ const EXTERNAL_REF: FilterParameter = {
   kind: 'string',
   operator: 'eq',
   isList: false,
-  value: { type: 'string', maxLength: 241, pattern: `^${SYSTEM}:.+$`, description: '`<system>:<id>`' },
+  value: { type: 'string', maxLength: 241, pattern: `^${SYSTEM}:[\\s\\S]+$`, description: '`<system>:<id>`' },
 };
 
 const EXTERNAL_SYSTEM: FilterParameter = {

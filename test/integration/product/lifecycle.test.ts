@@ -190,6 +190,14 @@ describe('204', () => {
   });
 });
 
+test('whatever name a record has elsewhere, lists find it by that name', async () => {
+  for (const name of ['line\nbreak', '\rreturn', ' separated', 'a:b', ' ']) {
+    const id = await ticket({ externalRefs: [{ system: 'halo', id: name }] });
+    const found = await desk.call('GET', `/psa/api/tickets?externalRefs=${encodeURIComponent(`halo:${name}`)}`);
+    expect({ name, status: found.status, items: found.body['items'] }).toMatchObject({ status: 200, items: [{ id }] });
+  }
+});
+
 describe('304', () => {
   test('a record and a list answer 304 until something changes', async () => {
     const id = await create('/psa/api/service-catalog', { sku: 'A-1', name: 'Desk', unitPrice: 100 });
