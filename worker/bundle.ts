@@ -10,13 +10,25 @@ const SOURCES = ['workflows', 'src/domain', 'src/contracts'];
 /** Without state of their own, so all workflows of a worker share one copy instead of evaluating one each. */
 const PURE = ['src/domain/conditions', 'src/domain/paths', 'src/contracts/messages'];
 
-/** Changes whenever a source file of the workflows does. */
+/** Changes whenever a source file of the workflows does, or the way they are bundled. */
 function sourceHash(): string {
   const hash = createHash('sha256')
-    .update(PURE.join())
+    .update(readFileSync(__filename))
     .update(readFileSync(require.resolve('@temporalio/worker/package.json')));
   addFiles(hash, ROOT, SOURCES);
   return hash.digest('hex').slice(0, 16);
+}
+
+const MAP_MARK = '//# sourceMappingURL=data:application/json;charset=utf-8;base64,';
+
+/** Stack traces need where each line came from and not the lines themselves, which every worker would parse as it starts. */
+function withoutSources(code: string): string {
+  const at = code.lastIndexOf(MAP_MARK);
+  if (at === -1) throw new Error('the bundle of the workflows ends without a source map');
+  const start = at + MAP_MARK.length;
+  const map = JSON.parse(Buffer.from(code.slice(start), 'base64').toString('utf8')) as Record<string, unknown>;
+  const { sourcesContent: _sources, ...kept } = map;
+  return code.slice(0, start) + Buffer.from(JSON.stringify(kept)).toString('base64');
 }
 
 /** Bundles the workflows below `root` and answers the code. */
@@ -31,7 +43,7 @@ export async function buildBundle(root: string = ROOT): Promise<string> {
   };
   const preloadModules = PURE.map((path) => join(root, path));
   const { code } = await bundleWorkflowCode({ workflowsPath: join(root, 'workflows'), preloadModules, logger: quiet });
-  return code;
+  return withoutSources(code);
 }
 
 /** The path of a current bundle in `folder`; builds it when the sources changed. */

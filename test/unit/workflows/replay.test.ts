@@ -52,6 +52,15 @@ test.each(NAMES)('%s replays', async (name) => {
   expect(await replay(code, name)).toBeUndefined();
 });
 
+test('the bundle says where its lines come from, and leaves the lines themselves out', () => {
+  const map = JSON.parse(Buffer.from(code.split('base64,').at(-1) ?? '', 'base64').toString()) as Record<
+    string,
+    unknown
+  >;
+  expect(map['sources']).toContainEqual(expect.stringContaining('workflows/agent-execution.ts'));
+  expect(map).not.toHaveProperty('sourcesContent');
+});
+
 test('a deliberate reorder of the workflow makes the histories fail', async () => {
   const reordered = await bundleWith({
     file: 'workflows/agent-execution.ts',
