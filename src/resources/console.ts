@@ -6,6 +6,9 @@ import { field } from './field';
 import { resource } from './resource';
 import { changes, enters, exampleId, is } from './rules';
 
+const NO_DOOR = 'Describes: accounts that sign in have rights of their own';
+const NO_LIMIT = 'Describes: what is in force is told by `GET /console/api/rate-limit` and the credits';
+
 /** Tenants. What one may use is set by the platform's operator, never by a client. */
 export const tenants = resource({
   products: ['console'],
@@ -16,11 +19,21 @@ export const tenants = resource({
   fields: {
     name: field.string().required().sortable(),
     slug: field.slug().required().filterable().sortable(),
-    status: field.choice(['trial', 'active', 'suspended']).default('trial').filterable().sortable(),
-    apiTier: field.choice(['standard', 'professional', 'enterprise']).default('standard').serverSet().filterable(),
-    rateLimitPerMinute: field.integer(1, 100_000).serverSet(),
-    agentLimit: field.integer(0, 100_000).default(10).serverSet(),
-    creditAllocation: field.integer(0, 100_000_000).default(10_000).serverSet(),
+    status: field
+      .choice(['trial', 'active', 'suspended'])
+      .default('trial')
+      .filterable()
+      .sortable()
+      .described('Describes: a suspended tenant is served like any other'),
+    apiTier: field
+      .choice(['standard', 'professional', 'enterprise'])
+      .default('standard')
+      .serverSet()
+      .filterable()
+      .described(NO_LIMIT),
+    rateLimitPerMinute: field.integer(1, 100_000).serverSet().described(NO_LIMIT),
+    agentLimit: field.integer(0, 100_000).default(10).serverSet().described(NO_LIMIT),
+    creditAllocation: field.integer(0, 100_000_000).default(10_000).serverSet().described(NO_LIMIT),
     timezone: field.string().default('UTC'),
   },
   label: 'name',
@@ -45,14 +58,14 @@ export const users = resource({
   fields: {
     email: field.email().required().filterable().sortable(),
     displayName: field.string().required().sortable(),
-    roleIds: field.strings().required().filterable(),
-    status: field.choice(['invited', 'active', 'disabled']).default('invited').filterable().sortable(),
-    lastLoginAt: field
-      .datetime()
-      .serverSet()
+    roleIds: field.strings().required().filterable().described(NO_DOOR),
+    status: field
+      .choice(['invited', 'active', 'disabled'])
+      .default('invited')
       .filterable()
       .sortable()
-      .described('Null: these records describe people; the accounts that sign in are kept apart'),
+      .described(NO_DOOR),
+    lastLoginAt: field.datetime().serverSet().filterable().sortable().described(`Null. ${NO_DOOR}`),
     mfaEnabled: field.boolean().default(false).filterable(),
     timezone: field.string().default('UTC'),
   },
@@ -86,7 +99,7 @@ export const roles = resource({
   fields: {
     name: field.string().required().sortable(),
     description: field.text(),
-    permissions: field.strings().required(),
+    permissions: field.strings().required().described(NO_DOOR),
     isSystem: field
       .boolean()
       .default(false)
