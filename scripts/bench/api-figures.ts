@@ -1,5 +1,5 @@
 /** Figures of common requests that no budget is set for: one at a time, and sixteen at once. */
-import { tickets } from '../../src/resources/psa';
+import { tickets } from '../../src/resources/tickets';
 import { median, rounded, spread, type Figure } from './figures';
 import { inTurn, turnsOf, underLoad, type Target } from './http-load';
 import { takingTurns, type HttpStage } from './http-stage';

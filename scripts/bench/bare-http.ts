@@ -1,5 +1,5 @@
 /** Express without product code: the same bytes, and the product's own store commands made raw. Runs in a process of its own. */
-import { tickets } from '../../src/resources/psa';
+import { tickets } from '../../src/resources/tickets';
 import express, { type Express, type Request, type Response } from 'express';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

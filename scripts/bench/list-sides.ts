@@ -1,6 +1,6 @@
 /** The large and the small database of T10 and T11, each with a process of the API, and what lists are compared with. */
 import type { Position } from '../../src/domain/sealed-token';
-import { tickets } from '../../src/resources/psa';
+import { tickets } from '../../src/resources/tickets';
 import type { Shot } from './http-load';
 import type { Database, HttpStage, Server } from './http-stage';
 import { collectionOf } from './seed-rows';

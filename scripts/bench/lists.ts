@@ -1,7 +1,7 @@
 /** T10: lists of a tenant that has half of all rows, beside one findOne and beside the same list in a small database. */
 import { createSealer } from '../../src/domain/sealed-token';
 import { sortFields } from '../../src/resources/filters';
-import { tickets } from '../../src/resources/psa';
+import { tickets } from '../../src/resources/tickets';
 import { listResources, openQuery, pageQueries, type PageRequest } from '../../src/store/resource-pages';
 import { median, rounded, spread, type Figure } from './figures';
 import { inTurn, ratiosOf, turnsOf, type Shot, type Timed } from './http-load';

@@ -1,5 +1,5 @@
 /** T8, T9 and T12: what the way through the API adds to a request, and the figures of common requests. */
-import { tickets } from '../../src/resources/psa';
+import { tickets } from '../../src/resources/tickets';
 import { collectionOf } from './seed-rows';
 import { median, rounded, spread, type Figure } from './figures';
 import {

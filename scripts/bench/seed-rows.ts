@@ -3,7 +3,7 @@ import { mongo } from 'mongoose';
 import { executionRecord } from '../../src/domain/execution';
 import { newId } from '../../src/domain/ids';
 import type { AnyRecord } from '../../src/resources/resource';
-import { tickets } from '../../src/resources/psa';
+import { tickets } from '../../src/resources/tickets';
 import type { OpenStore } from '../../src/store/connect';
 import { executions, type ExecutionRecord } from '../../src/store/executions';
 import { declaredCollections, indexCommand } from '../../src/store/collection';

@@ -6,10 +6,11 @@ import { activities, companies, contacts, deals } from './crm';
 import { detections, endpoints, responseActions } from './defend';
 import { notesOf } from './notes';
 import { clientUsers, portalSettings } from './portal';
-import { boards, serviceCatalog, tickets, timeEntries } from './psa';
+import { boards, serviceCatalog, timeEntries } from './psa';
 import type { Resource } from './resource';
 import { deviceAlerts, devices, patchPolicies, scripts } from './rmm';
 import { incidents, mitreMappings, rules, securityAlerts } from './security';
+import { tickets } from './tickets';
 import { calls, recordings, voiceContacts } from './voice';
 
 const PSA_AND_CRM = [tickets, boards, timeEntries, serviceCatalog, companies, contacts, deals, activities];

@@ -142,6 +142,11 @@ export async function auditDecision(context: Place, approval: ApprovalRecord, as
 const deciderOf = ({ decided_by: id, decided_via: via }: ApprovalRecord): Actor | null =>
   id && via ? { kind: DECIDERS[via], id, label: null, ip: null } : null;
 
+/** Writes what no request has asked for, and what may have been written before. */
+async function writeOnce(context: Place, draft: Omit<AuditDraft, 'requestId'>): Promise<void> {
+  if (!(await hasAudit(context.store, draft.id))) await write(context, { ...draft, requestId: null });
+}
+
 /** Records that an endpoint was switched off; told again, the same entry is found. */
 export async function auditDisabled(
   context: Place,
@@ -157,8 +162,7 @@ export async function auditDisabled(
     details: { reason },
     cause: [at.getTime()],
   });
-  if (await hasAudit(context.store, draft.id)) return;
-  await write(context, { ...draft, at: at.toISOString(), requestId: null });
+  await writeOnce(context, { ...draft, at: at.toISOString() });
 }
 
 /** Records that an agent was stopped because its runs failed; told again, the same entry is found. */
@@ -173,8 +177,7 @@ export async function auditStopped(
     details: { code: agent.error_info?.code ?? null, version: agent.version },
     cause: [agent.version],
   });
-  if (await hasAudit(context.store, draft.id)) return;
-  await write(context, { ...draft, requestId: null });
+  await writeOnce(context, draft);
 }
 
 /** Denies whatever gate of an execution is still pending, because the execution ends, and records it. */

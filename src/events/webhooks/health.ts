@@ -1,7 +1,7 @@
 /** What attempts tell about an endpoint: when it began to fail, when its owners are told, when it is switched off. */
 import type { Context } from '../../context';
 import { stageOf } from '../../domain/webhooks/schedule';
-import { hasSucceededSince } from '../../store/deliveries';
+import { hasSucceededSince } from '../../store/delivery-figures';
 import { clearFailures, disableWebhook, noteFailure, raiseNotice, type WebhookRecord } from '../../store/webhooks';
 
 /** Forgets the failures, if there are any to be forgotten: a healthy endpoint costs no write. */

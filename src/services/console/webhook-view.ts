@@ -4,7 +4,7 @@ import type { Webhook } from '../../contracts/webhook';
 import { webhookCatalog } from '../../catalog/agent-events';
 import { eventCatalog } from '../../catalog/events';
 import { secretsInForce } from '../../domain/webhooks/secrets';
-import { deliveryStats, type DeliveryStats } from '../../store/deliveries';
+import { deliveryStats, type DeliveryStats } from '../../store/delivery-figures';
 import type { WebhookRecord } from '../../store/webhooks';
 
 const DAY_MS = 86_400_000;

@@ -1,5 +1,5 @@
 /** Custom fields and external references: kept with any record, merged, told of by events and filtered by. */
-import { tickets } from '../../../src/resources/psa';
+import { tickets } from '../../../src/resources/tickets';
 import { openQuery, pageQueries } from '../../../src/store/resource-pages';
 import { startDesk, type Answer, type Desk } from './desk';
 

@@ -1,7 +1,7 @@
 /** Lists: every filter, every order, and pages that neither repeat nor lose a row while the data changes. */
 import { array, assert, asyncProperty, constantFrom, integer, nat, record as shape } from 'fast-check';
 import { sortFields } from '../../../src/resources/filters';
-import { tickets } from '../../../src/resources/psa';
+import { tickets } from '../../../src/resources/tickets';
 import { documentsOf, toDocument } from '../../../src/store/resource-documents';
 import { countQuery, openQuery, pageQueries, type PageRequest } from '../../../src/store/resource-pages';
 import type { AnyRecord } from '../../../src/resources/resource';

@@ -1,6 +1,6 @@
 /** Deleted records: told of by lists that ask, restored within 30 days, and then gone for good. */
 import { goneUpTo } from '../../../src/domain/tombstones';
-import { tickets } from '../../../src/resources/psa';
+import { tickets } from '../../../src/resources/tickets';
 import type { AnyRecord } from '../../../src/resources/resource';
 import { documentsOf } from '../../../src/store/resource-documents';
 import { purgeTombstones } from '../../../src/store/resource-tombstones';
