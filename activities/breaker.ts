@@ -1,6 +1,6 @@
 /** Stops an agent whose runs keep failing, and tells the owners of the org. */
 import { heartbeat } from '@temporalio/activity';
-import { faultOf } from '../src/domain/agent-breaker';
+import { faultOf, stopOf } from '../src/domain/agent-breaker';
 import { stoppedReport } from '../src/domain/webhooks/reports';
 import { publish } from '../src/events/publish';
 import {
@@ -76,7 +76,7 @@ async function tell(deps: Deps, agent: AgentRecord): Promise<void> {
     await mailOwners(deps, {
       ...textOf(agent, deps.config.publicUrl),
       orgId: agent.org_id,
-      cause: `${agent._id}.${agent.version}`,
+      cause: `${agent._id}.${stopOf(agent)}`,
       headers: { 'X-Signalbox-Agent': agent._id },
     });
   }

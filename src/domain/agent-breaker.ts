@@ -22,6 +22,13 @@ export interface Fault {
   executionIds: string[];
 }
 
+/**
+ * What tells one stop of an agent from the next: the newest of the runs it was judged by. Its version does not, because
+ * an agent can be changed while it is stopped.
+ */
+export const stopOf = ({ error_info: info }: { error_info?: { execution_ids: string[] } | null }): string =>
+  info?.execution_ids[0] ?? '';
+
 const IN_A_ROW = 5;
 const OFTEN_OF_MIN = 20;
 const OFTEN_SHARE = 0.5;

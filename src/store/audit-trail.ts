@@ -4,8 +4,10 @@ import type { Context } from '../context';
 import type { AuditEntry } from '../contracts/audit';
 import type { Principal } from '../contracts/principal';
 import type { AuditDraft } from '../domain/audit';
+import { stopOf } from '../domain/agent-breaker';
 import { derivedId, newId } from '../domain/ids';
 import { appendAudit, hasAudit } from './audit';
+import type { AgentRecord } from './agents';
 import { approvals, denyForEnd, SYSTEM_CANCEL, type ApprovalRecord } from './approvals';
 
 type Place = Pick<Context, 'store' | 'clock' | 'log'>;
@@ -168,14 +170,14 @@ export async function auditDisabled(
 /** Records that an agent was stopped because its runs failed; told again, the same entry is found. */
 export async function auditStopped(
   context: Place,
-  agent: { _id: string; org_id: string; name: string; version: number; error_info?: { code: string } | null },
+  agent: Pick<AgentRecord, '_id' | 'org_id' | 'name' | 'version' | 'error_info'>,
 ): Promise<void> {
   const actor: Actor = { kind: 'system', id: 'system:breaker', label: null, ip: null };
   const draft = draftOf(context, agent.org_id, actor, {
     action: 'agent.stopped',
     target: { kind: 'agent', id: agent._id, name: agent.name },
     details: { code: agent.error_info?.code ?? null, version: agent.version },
-    cause: [agent.version],
+    cause: [stopOf(agent)],
   });
   await writeOnce(context, draft);
 }

@@ -5,6 +5,7 @@ import { newId } from '../../src/domain/ids';
 import { connectEngine, type Engine } from '../../src/engine/connect';
 import { agents, readRuntime } from '../../src/store/agents';
 import { auditEntries } from '../../src/store/audit';
+import { events } from '../../src/store/events';
 import { subjectsTo } from '../support/mailbox';
 import { newUser } from '../integration/auth/support';
 import { receiver, register } from '../integration/webhooks/support';
@@ -137,13 +138,21 @@ test('activated again it has a new chance, and shows no error', async () => {
   await untilStopped(org, id);
 });
 
-test('mended while it is stopped it stays stopped, and runs when it is activated', async () => {
+test('mended while it is stopped it stays stopped, is told of once, and runs when it is activated', async () => {
   const org = await harness.newOrg();
+  const sink = await receiver(() => ({ status: 200 }));
+  await register(org, sink.url, { eventTypes: ['agents:agent.*'] });
   const id = await activeAgent(org, definitionWith([FORBIDDEN]));
   await failTimes(org, IN_A_ROW);
   await untilStopped(org, id);
   const mended = await org.call('PUT', `/agents/api/agents/${id}`, { steps: [VARIABLES] });
   expect(mended.body).toMatchObject({ status: 'error', error_info: { code: 'runs_failed_in_a_row' } });
+  await waitFor(async () => sink.requests.length > 0);
+  await sweep();
+  const trail = await auditEntries.in(harness.store).countDocuments({ orgId: org.id, action: 'agent.stopped' });
+  const told = await events.in(harness.store).countDocuments({ org_id: org.id, event_type: 'agent.stopped' });
+  expect({ trail, told }).toEqual({ trail: 1, told: 1 });
+  await sink.stop();
   await org.call('PUT', `/agents/api/agents/${id}`, { status: 'active' });
   await waitForExecution(org, await run(org), ['completed']);
 });

@@ -4,6 +4,7 @@ import type { AgentRecord } from '../../store/agents';
 import type { ApprovalRecord } from '../../store/approvals';
 import type { ExecutionRecord } from '../../store/executions';
 import type { WebhookRecord } from '../../store/webhooks';
+import { stopOf } from '../agent-breaker';
 import { derivedId } from '../ids';
 
 const AGENTS = 'agents';
@@ -97,18 +98,11 @@ export const approvalReports = (approval: ApprovalRecord): BusEvent[] => [
 ];
 
 /** An agent was stopped; said once for each time it is. */
-export function stoppedReport({
-  _id,
-  org_id,
-  name,
-  version,
-  status,
-  updated_at,
-  error_info: info,
-}: AgentRecord): BusEvent {
+export function stoppedReport(agent: AgentRecord): BusEvent {
+  const { _id, org_id, name, version, status, updated_at, error_info: info } = agent;
   return report(
     { org_id, client_id: null },
-    { type: 'agent.stopped', at: updated_at, about: { path: 'agents', id: _id, version }, cause: version },
+    { type: 'agent.stopped', at: updated_at, about: { path: 'agents', id: _id, version }, cause: stopOf(agent) },
     {
       agent_id: _id,
       agent_name: name,
