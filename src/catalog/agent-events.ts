@@ -41,27 +41,26 @@ const AGENT: f.Fields = {
   execution_ids: f.listOf(['exe_2Z6K0X4V8C1M3N5B7A9S0D2F4G']),
 };
 
-const FIELDS: Record<string, f.Fields> = { execution: EXECUTION, approval: APPROVAL, agent: AGENT };
+const reportsOf =
+  (noun: string, fields: f.Fields) =>
+  (what: string, title: string, about: string): EventCatalogEntry =>
+    f.event(`${AGENTS_PRODUCT}:${noun}.${what}`, { category: 'operations', name: title, about, fields });
 
-const entry = (type: string, title: string, about: string): EventCatalogEntry =>
-  f.event(`${AGENTS_PRODUCT}:${type}`, {
-    category: 'operations',
-    name: title,
-    about,
-    fields: FIELDS[type.split('.', 1)[0] ?? ''] ?? {},
-  });
+const execution = reportsOf('execution', EXECUTION);
+const approval = reportsOf('approval', APPROVAL);
+const agent = reportsOf('agent', AGENT);
 
 /** The events of source product `agents`. */
 export const AGENT_EVENTS: readonly EventCatalogEntry[] = [
-  entry('execution.completed', 'Execution completed', 'An agent did all its steps.'),
-  entry('execution.failed', 'Execution failed', 'An execution ended without doing its work; `status_reason` says why.'),
-  entry('execution.cancelled', 'Execution cancelled', 'An execution was cancelled or its approval denied.'),
-  entry('execution.waiting_approval', 'Execution waits', 'An execution waits for a person to decide.'),
-  entry('approval.requested', 'Approval requested', 'A person is asked to decide.'),
-  entry('approval.approved', 'Approval given', 'A person said yes.'),
-  entry('approval.denied', 'Approval denied', 'A person said no, or the execution ended before anybody decided.'),
-  entry('approval.expired', 'Approval expired', 'Nobody decided in time.'),
-  entry('agent.stopped', 'Agent stopped', 'An agent whose runs kept failing was stopped; `message` says why.'),
+  execution('completed', 'Execution completed', 'An agent did all its steps.'),
+  execution('failed', 'Execution failed', 'An execution ended without doing its work; `status_reason` says why.'),
+  execution('cancelled', 'Execution cancelled', 'An execution was cancelled or its approval denied.'),
+  execution('waiting_approval', 'Execution waits', 'An execution waits for a person to decide.'),
+  approval('requested', 'Approval requested', 'A person is asked to decide.'),
+  approval('approved', 'Approval given', 'A person said yes.'),
+  approval('denied', 'Approval denied', 'A person said no, or the execution ended before anybody decided.'),
+  approval('expired', 'Approval expired', 'Nobody decided in time.'),
+  agent('stopped', 'Agent stopped', 'An agent whose runs kept failing was stopped; `message` says why.'),
 ];
 
 /** Everything a webhook can ask for: what starts agents, and what agents report. */

@@ -4,15 +4,12 @@
  */
 import { Agent, request } from 'undici';
 import { ProviderError } from './error';
-import { readUpTo } from './http-reply';
+import { headersOf, readUpTo } from './http-reply';
 
 const REPLY_BYTES_MAX = 8 * 1024 * 1024;
 const CONNECTIONS_MAX = 50;
 /** Statuses whose replies have no body, which a `Response` insists on. */
 const BODILESS: readonly number[] = [204, 205, 304];
-
-const headersOf = (reply: Record<string, string | string[] | undefined>): [string, string][] =>
-  Object.entries(reply).flatMap(([name, value]) => [value ?? []].flat().map((one): [string, string] => [name, one]));
 
 /** Builds it, with a pool of its own; the time limit is the caller's, by its signal. */
 export function createAiFetch(): typeof fetch {
@@ -29,6 +26,6 @@ export function createAiFetch(): typeof fetch {
     if (truncated)
       throw new ProviderError('invalid_output', `The AI provider answered with over ${REPLY_BYTES_MAX} bytes`);
     const { statusCode: status } = reply;
-    return new Response(BODILESS.includes(status) ? null : content, { status, headers: headersOf(reply.headers) });
+    return new Response(BODILESS.includes(status) ? null : content, { status, headers: headersOf(reply) });
   };
 }

@@ -33,12 +33,18 @@ function parse(text: string, contentType: string): unknown {
   }
 }
 
-/** Reads the reply; never more than `maxBytes` of it. */
-export async function readReply(reply: Dispatcher.ResponseData, maxBytes: number): Promise<Reply> {
+/** The headers by name; one that came more than once as the list it stands for. */
+export function headersOf(reply: Dispatcher.ResponseData): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(reply.headers)) {
     if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
   }
+  return headers;
+}
+
+/** Reads the reply; never more than `maxBytes` of it. */
+export async function readReply(reply: Dispatcher.ResponseData, maxBytes: number): Promise<Reply> {
+  const headers = headersOf(reply);
   const { content, truncated } = await readUpTo(reply.body, maxBytes);
   // A cut in the middle of a character ends the text in a replacement sign, which is harmless in what is only shown.
   const text = content.toString('utf8');

@@ -1,4 +1,4 @@
-/** The only HTTP client of the product: bounded in time and size, and guarded where a tenant chose the address. */
+/** The HTTP client of steps and gateways: bounded in time and size, and guarded where a tenant chose the address. */
 import { ProviderError } from './error';
 import { createAgents, type Agents } from './http-agents';
 import { createAddressGuard, type Lookup } from './addresses';

@@ -5,7 +5,9 @@ import {
   mailTo,
   onTicketCreated,
   openGateOf,
+  postEvent,
   run,
+  startedBy,
   VARIABLES,
 } from '../support/agents';
 import {
@@ -41,14 +43,9 @@ const isReady = async (): Promise<boolean> => (await fetch(`${stack.baseUrl}/rea
 
 /** The answer to an event, and the executions it started. */
 async function post(org: TestOrg): Promise<{ answer: Answer; ids: string[] }> {
-  const answer = await org.call('POST', '/agents/api/events/ingest', {
-    event_type: 'custom.test',
-    source_product: 'psa',
-    payload: { name: 'Load' },
-  });
+  const answer = await postEvent(org, { name: 'Load' });
   expect([202, 503]).toContain(answer.status);
-  const started = answer.status === 202 ? list(answer.body['executions']) : [];
-  return { answer, ids: started.map((execution) => text(execution['id'])) };
+  return { answer, ids: answer.status === 202 ? startedBy(answer) : [] };
 }
 
 test('away at rest: starts answer 503 with Retry-After, reads work, tickets and decisions are taken and run after it returns', async () => {

@@ -5,7 +5,9 @@ import {
   mailTo,
   onTicketCreated,
   openGateOf,
+  postEvent,
   run,
+  startedBy,
   VARIABLES,
 } from '../support/agents';
 import {
@@ -46,14 +48,7 @@ const attempt = async (call: () => Promise<Answer>): Promise<Answer | null> => {
 };
 
 const ingest = (org: TestOrg, id: string): Promise<Answer | null> =>
-  attempt(() =>
-    org.call('POST', '/agents/api/events/ingest', {
-      id,
-      event_type: 'custom.test',
-      source_product: 'psa',
-      payload: { name: id },
-    }),
-  );
+  attempt(() => postEvent(org, { name: id }, { id }));
 
 /** Posts an event until it is accepted, as a careful client does: the id makes the repeats harmless. */
 const ingestUntilAccepted = (org: TestOrg, id: string): Promise<Answer> =>
@@ -96,7 +91,7 @@ test('store killed under load: every event is run once, every mail leaves once',
   await stack.services.store.kill();
   await stack.services.store.start();
   const answers = await load;
-  const ids = answers.flatMap((answer) => list(answer.body['executions']).map((execution) => text(execution['id'])));
+  const ids = answers.flatMap(startedBy);
   expect(new Set(ids).size).toBe(20);
   await everythingOnce(org, ids);
 }, 240_000);
@@ -126,7 +121,7 @@ test('api killed under load: every event is run once, tickets that were answered
   await stack.api.kill();
   await stack.api.start();
   const answers = await events;
-  const ids = answers.flatMap((answer) => list(answer.body['executions']).map((execution) => text(execution['id'])));
+  const ids = answers.flatMap(startedBy);
   expect(new Set(ids).size).toBe(12);
   await everythingOnce(org, ids);
   const created = (await tickets).filter((answer) => answer?.status === 201).map((answer) => text(answer?.body['id']));

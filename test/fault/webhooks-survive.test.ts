@@ -1,5 +1,5 @@
 /** Processes die around a webhook delivery: it arrives all the same, and a second copy has the same id. */
-import { fire } from '../support/agents';
+import { fire, postEvent } from '../support/agents';
 import { joinStack, list, text, waitFor, type Answer, type Harness, type TestOrg } from '../support/harness';
 import { startStack, type Stack } from '../support/stack';
 import { startHttpServer, type HttpStandIn } from '../support/stand-ins/http-server';
@@ -51,15 +51,7 @@ test('api killed under load: every acknowledged event arrives, duplicates only u
   delayMs = 100;
   const events = Array.from({ length: 15 }, async (_unused, index) => {
     const eventId = `load-${index}`;
-    const send = () =>
-      attempt(() =>
-        org.call('POST', '/agents/api/events/ingest', {
-          id: eventId,
-          event_type: 'custom.test',
-          source_product: 'psa',
-          payload: { name: eventId },
-        }),
-      );
+    const send = () => attempt(() => postEvent(org, { name: eventId }, { id: eventId }));
     await waitFor(async () => [200, 202].includes((await send())?.status ?? 0), { timeoutMs: 90_000 });
     return eventId;
   });

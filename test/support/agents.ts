@@ -1,5 +1,5 @@
 /** Agents that tests run, and the events that start them. */
-import type { TestOrg } from './harness';
+import type { Answer, TestOrg } from './harness';
 import { list, text, waitFor, waitForExecution, type Body } from './harness';
 
 type Fields = Record<string, unknown>;
@@ -39,16 +39,24 @@ export async function activeAgent(org: TestOrg, definition: Fields): Promise<str
   return id;
 }
 
-/** Posts an event; answers the ids of the executions it started. */
-export async function fire(org: TestOrg, payload: Fields = { name: 'Ada' }, more: Fields = {}): Promise<string[]> {
-  const answer = await org.call('POST', '/agents/api/events/ingest', {
+/** Posts an event, whatever the answer is. */
+export const postEvent = (org: TestOrg, payload: Fields, more: Fields = {}): Promise<Answer> =>
+  org.call('POST', '/agents/api/events/ingest', {
     event_type: 'custom.test',
     source_product: 'psa',
     payload,
     ...more,
   });
+
+/** The ids of the executions that an accepted event started. */
+export const startedBy = ({ body }: Answer): string[] =>
+  list(body['executions']).map((execution) => text(execution['id']));
+
+/** Posts an event that is accepted; answers the ids of the executions it started. */
+export async function fire(org: TestOrg, payload: Fields = { name: 'Ada' }, more: Fields = {}): Promise<string[]> {
+  const answer = await postEvent(org, payload, more);
   if (answer.status !== 202 && answer.status !== 200) throw new Error(`event refused: ${answer.text}`);
-  return list(answer.body['executions']).map((execution) => text(execution['id']));
+  return startedBy(answer);
 }
 
 /** Posts an event that starts exactly one execution. */

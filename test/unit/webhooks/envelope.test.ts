@@ -1,5 +1,5 @@
 /** An endpoint keeps the shape it was made for, whatever later versions break: an invented pair of breaks. */
-import type { ApiVersion } from '../../../src/contracts/version';
+import type { ApiVersion, EventContent } from '../../../src/contracts/version';
 import { bodyOf, type LoggedEvent } from '../../../src/domain/webhooks/envelope';
 
 const FIRST = '2026-11-20';
@@ -9,6 +9,14 @@ const THIRD = '2027-09-01';
 const renamed = (fields: Record<string, unknown>, from: string, to: string): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).map(([name, value]) => [name === from ? to : name, value]));
 
+/** What a version that gave a field another name tells clients of the version before. */
+const calledBefore =
+  (now: string, before: string) =>
+  ({ data, changes }: EventContent): EventContent => ({
+    data: renamed(data, now, before),
+    ...(changes ? { changes: renamed(changes, now, before) } : {}),
+  });
+
 /** `title` was `subject` before the second version, and `name` was `title` before the third. */
 const VERSIONS: readonly ApiVersion[] = [
   { date: FIRST, summary: 'The first.', changes: {} },
@@ -16,23 +24,13 @@ const VERSIONS: readonly ApiVersion[] = [
     date: THIRD,
     summary: 'Tickets have names.',
     changes: {},
-    events: {
-      'psa:ticket': ({ data, changes }) => ({
-        data: renamed(data, 'name', 'title'),
-        ...(changes ? { changes: renamed(changes, 'name', 'title') } : {}),
-      }),
-    },
+    events: { 'psa:ticket': calledBefore('name', 'title') },
   },
   {
     date: SECOND,
     summary: 'Tickets have titles.',
     changes: {},
-    events: {
-      'psa:ticket': ({ data, changes }) => ({
-        data: renamed(data, 'title', 'subject'),
-        ...(changes ? { changes: renamed(changes, 'title', 'subject') } : {}),
-      }),
-    },
+    events: { 'psa:ticket': calledBefore('title', 'subject') },
   },
 ];
 
