@@ -2,7 +2,7 @@
 import { fire, postEvent } from '../support/agents';
 import { joinStack, list, text, waitFor, type Answer, type Harness, type TestOrg } from '../support/harness';
 import { startStack, type Stack } from '../support/stack';
-import { startHttpServer, type HttpStandIn } from '../support/stand-ins/http-server';
+import { startHttpServer, type HttpStandIn, type ReceivedRequest } from '../support/stand-ins/http-server';
 import { events } from '../../src/store/events';
 
 let stack: Stack;
@@ -24,18 +24,22 @@ afterAll(async () => {
 });
 
 beforeEach(() => {
-  sink.requests.length = 0;
   isUp = true;
   delayMs = 0;
 });
 
+const sinkUrl = (org: TestOrg): string => `${sink.url}/${org.id}`;
+
+/** What this tenant's endpoint received: deliveries of earlier tests that were cut off come again a minute later. */
+const receivedBy = (org: TestOrg): ReceivedRequest[] => sink.requests.filter(({ path }) => path === `/${org.id}`);
+
 async function endpoint(org: TestOrg, eventTypes: string[]): Promise<string> {
-  const created = await org.call('POST', '/console/api/webhooks', { url: sink.url, eventTypes });
+  const created = await org.call('POST', '/console/api/webhooks', { url: sinkUrl(org), eventTypes });
   expect(created.status).toBe(201);
   return text(created.body['id']);
 }
 
-const idsAtSink = (): string[] => sink.requests.map(({ headers }) => headers['webhook-id'] ?? '');
+const idsReceivedBy = (org: TestOrg): string[] => receivedBy(org).map(({ headers }) => headers['webhook-id'] ?? '');
 
 const attempt = async (call: () => Promise<Answer>): Promise<Answer | null> => {
   try {
@@ -58,20 +62,20 @@ test('api killed under load: every acknowledged event arrives, duplicates only u
   const tickets = Array.from({ length: 15 }, (_unused, index) =>
     attempt(() => org.call('POST', '/psa/api/tickets', { subject: `Load ${index}`, priority: 'low' })),
   );
-  await waitFor(async () => sink.requests.length > 3, { timeoutMs: 30_000 });
+  await waitFor(async () => receivedBy(org).length > 3, { timeoutMs: 30_000 });
   await stack.api.kill();
   await stack.api.start();
   const eventIds = await Promise.all(events);
   const created = (await Promise.all(tickets)).flatMap((answer) =>
     answer?.status === 201 ? text(answer.body['id']) : [],
   );
-  await waitFor(async () => eventIds.every((eventId) => idsAtSink().includes(eventId)), {
+  await waitFor(async () => eventIds.every((eventId) => idsReceivedBy(org).includes(eventId)), {
     timeoutMs: 120_000,
     what: 'every event',
   });
   await waitFor(
     async () => {
-      const seen = sink.requests.map(({ body }) => (body as { data: { ticketId?: string } }).data.ticketId);
+      const seen = receivedBy(org).map(({ body }) => (body as { data: { ticketId?: string } }).data.ticketId);
       return created.every((ticketId) => seen.includes(ticketId));
     },
     { timeoutMs: 120_000, what: 'every ticket' },
@@ -80,7 +84,7 @@ test('api killed under load: every acknowledged event arrives, duplicates only u
   const { body } = await org.call('GET', `/console/api/webhooks/${id}/deliveries?limit=200`);
   const recorded = list(body['items']).map((delivery) => text(delivery['eventId']));
   expect(new Set(recorded).size).toBe(recorded.length);
-  expect([...new Set(idsAtSink())].filter((eventId) => !recorded.includes(eventId))).toEqual([]);
+  expect([...new Set(idsReceivedBy(org))].filter((eventId) => !recorded.includes(eventId))).toEqual([]);
 }, 300_000);
 
 test('api killed between the request and its record: the event arrives again under the same id and is recorded', async () => {
@@ -88,7 +92,7 @@ test('api killed between the request and its record: the event arrives again und
   const id = await endpoint(org, ['psa:custom.*']);
   delayMs = 2_000;
   await fire(org, { name: 'Ada' }, { id: 'cut-off' });
-  await waitFor(async () => sink.requests.length === 1);
+  await waitFor(async () => receivedBy(org).length === 1);
   await stack.api.kill();
   delayMs = 0;
   await stack.api.start();
@@ -99,14 +103,14 @@ test('api killed between the request and its record: the event arrives again und
     },
     { timeoutMs: 120_000, what: 'the lease to run out and the relay to deliver' },
   );
-  expect(new Set(idsAtSink())).toEqual(new Set(['cut-off']));
+  expect(new Set(idsReceivedBy(org))).toEqual(new Set(['cut-off']));
 }, 240_000);
 
 test('an event handed over twice, because its outbox was not cleared, is delivered once', async () => {
   const org = await harness.newOrg();
   const id = await endpoint(org, ['psa:ticket.created']);
   const created = await org.call('POST', '/psa/api/tickets', { subject: 'Twice', priority: 'low' });
-  await waitFor(async () => sink.requests.length === 1);
+  await waitFor(async () => receivedBy(org).length === 1);
   const [record] = await events.in(harness.store).find({ org_id: org.id }).lean();
   if (!record) throw new Error('the event was not recorded');
   const { event_id, org_id, event_type, source_product, occurred_at, client_id, payload, sequence, subject } = record;
@@ -128,7 +132,7 @@ test('an event handed over twice, because its outbox was not cleared, is deliver
   await waitFor(async () => (await tickets.findOne(ticket))?.['ob'] === undefined, { timeoutMs: 60_000 });
   const { body } = await org.call('GET', `/console/api/webhooks/${id}/deliveries`);
   expect(list(body['items'])).toHaveLength(1);
-  expect(sink.requests).toHaveLength(1);
+  expect(receivedBy(org)).toHaveLength(1);
 }, 120_000);
 
 test('engine away: the first attempt is made, the retries come from the relay, and nothing is lost', async () => {
@@ -137,7 +141,7 @@ test('engine away: the first attempt is made, the retries come from the relay, a
   isUp = false;
   await stack.services.engine.kill();
   await org.call('POST', '/psa/api/tickets', { subject: 'Engine away', priority: 'low' });
-  await waitFor(async () => sink.requests.length >= 2, { timeoutMs: 60_000, what: 'a retry without the engine' });
+  await waitFor(async () => receivedBy(org).length >= 2, { timeoutMs: 60_000, what: 'a retry without the engine' });
   isUp = true;
   await waitFor(
     async () => {
@@ -155,7 +159,7 @@ test('all workers away: retries come from the relay', async () => {
   isUp = false;
   await stack.worker.kill();
   await org.call('POST', '/psa/api/tickets', { subject: 'No worker', priority: 'low' });
-  await waitFor(async () => sink.requests.length >= 1);
+  await waitFor(async () => receivedBy(org).length >= 1);
   isUp = true;
   await waitFor(
     async () => {
