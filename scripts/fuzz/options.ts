@@ -7,7 +7,7 @@ const EXAMPLES_MAX = 10_000;
 /**
  * The coverage phase of a short run takes one of so many operations, and of what it makes up for these one of so many
  * cases. Making cases up is what costs, whether they are sent or not, so few operations are tried deeper rather than all
- * of them with a case or two. The share has no divisor in common with the six routes of a resource, so every kind of route is among them.
+ * of them with a case or two. Which ones differs by mount, so every kind of a resource's eight routes is among them.
  */
 const OPERATIONS_SHARE_SHORT = 25;
 const SHARE_SHORT = 16;

@@ -11,13 +11,15 @@ interface Json {
   [name: string]: Json;
 }
 
+const released = currentContract();
+const releasedText = JSON.stringify(released);
+
 /** The contract as it would be after an edit. */
 function edited(edit: (contract: Json) => void): Contract {
-  const copy = JSON.parse(JSON.stringify(currentContract())) as Json;
+  const copy = JSON.parse(releasedText) as Json;
   edit(copy);
   return copy as unknown as Contract;
 }
-const released = currentContract();
 const brokenBy = (edit: (contract: Json) => void): string[] => breakingChanges(released, edited(edit));
 
 const at = (json: Json | undefined, ...path: (string | number)[]): Json => {
