@@ -50,6 +50,8 @@ const build = (coerce: boolean): Ajv2020 => {
     strictRequired: false,
     discriminator: true,
     verbose: true,
+    // Of the product's own schemas the contract tests make sure; here it would cost every start and each first request.
+    validateSchema: false,
     coerceTypes: coerce,
     useDefaults: coerce,
     formats: FORMATS,

@@ -2,17 +2,23 @@
 import { currentContract, releasedContract } from '../../scripts/baseline';
 import { breakingChanges, type Contract } from '../../scripts/breaking-changes';
 
-test('nothing breaks clients of the last release without a version or a deprecation', () => {
-  // Meant, and not yet released: `npx tsx scripts/baseline.ts`. Released: a row in src/contracts/version.ts first.
-  expect(breakingChanges(releasedContract(), currentContract())).toEqual([]);
-});
-
 interface Json {
   [name: string]: Json;
 }
 
-const released = currentContract();
+const TICKETS = '/psa/api/tickets';
+const current = currentContract();
+/** Tickets are enough to see that a kind of break is found; comparing everything takes half a second each time. */
+const released: Contract = {
+  schemas: current.schemas,
+  operations: Object.fromEntries(Object.entries(current.operations).filter(([name]) => name.includes(TICKETS))),
+};
 const releasedText = JSON.stringify(released);
+
+test('nothing breaks clients of the last release without a version or a deprecation', () => {
+  // Meant, and not yet released: `npx tsx scripts/baseline.ts`. Released: a row in src/contracts/version.ts first.
+  expect(breakingChanges(releasedContract(), current)).toEqual([]);
+});
 
 /** The contract as it would be after an edit. */
 function edited(edit: (contract: Json) => void): Contract {
@@ -30,7 +36,6 @@ const at = (json: Json | undefined, ...path: (string | number)[]): Json => {
 const set = (json: Json, name: string, value: unknown): void => {
   json[name] = value as Json;
 };
-const TICKETS = '/psa/api/tickets';
 /** The schema behind a reference somewhere in an operation. */
 const named = (contract: Json, reference: Json): Json =>
   at(contract, 'schemas', (reference['$ref'] as unknown as string).split('/').at(-1) ?? '');

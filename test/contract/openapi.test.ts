@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
+import Ajv2020 from 'ajv/dist/2020';
 import express from 'express';
 import { publishedDocuments, staleDocuments } from '../../scripts/openapi';
 import type { Guard } from '../../src/http/guard';
@@ -13,7 +14,7 @@ import { allOperations, documentedServices, serviceDocument, wholeDocument } fro
 import { docsRouter } from '../../src/http/docs';
 import { renderMarkdown } from '../../src/http/markdown';
 import { opening, serviceRouter } from '../../src/http/mount';
-import { bodyValidator, textValidator } from '../../src/http/validate';
+import { bodyValidator, SHARED_SCHEMAS, textValidator } from '../../src/http/validate';
 
 interface Document {
   paths: Record<string, Record<string, { operationId: string; responses: Record<string, unknown> }>>;
@@ -100,6 +101,18 @@ test('a body is required exactly where the empty object is refused', () => {
     const isRequired = documented.paths[at]?.[method.toLowerCase()]?.requestBody?.required;
     expect({ at, isRequired }).toEqual({ at, isRequired: bodyValidator(body)({}).length > 0 });
   }
+});
+
+test('every schema that requests are checked with is a JSON Schema: the running product takes that for granted', () => {
+  const ajv = new Ajv2020({ strict: false });
+  const asked = allOperations.flatMap(({ id, params, query, body }) =>
+    Object.entries({ params, query, body }).map(([place, schema]) => ({ at: `${id} ${place}`, schema })),
+  );
+  const shared = SHARED_SCHEMAS.map((schema) => ({ at: String(schema.$id), schema }));
+  const unsound = [...asked, ...shared].flatMap(({ at, schema }) =>
+    schema === undefined || ajv.validateSchema(schema) === true ? [] : `${at}: ${ajv.errorsText(ajv.errors)}`,
+  );
+  expect(unsound).toEqual([]);
 });
 
 test('every schema of parameters compiles before anybody asks for it', () => {

@@ -1,8 +1,9 @@
 /** The longest suites begin first, so that none of them runs on alone at the end. Jest learns this from earlier runs; a fresh clone has none. */
 const { default: Sequencer } = require('@jest/test-sequencer');
 
-/** Longest first; the others follow in Jest's own order. */
+/** Longest first, after the one that reads the whole store, while little is in it; the others follow in Jest’s own order. */
 const LONG = [
+  'threats/06-key-at-rest',
   'fuzz/every-mount',
   'fault/webhooks-survive',
   'fault/revocation',
