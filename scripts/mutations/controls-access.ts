@@ -179,8 +179,9 @@ export const ACCESS: readonly Control[] = [
     threat: 7,
     bug: 'a sign-in code is made only for somebody',
     file: MAIL,
-    before: '    await insertSignInCode(store, record);\n    await throttle(context, record);\n',
-    after: '    if (user) await insertSignInCode(store, record);\n    if (user) await throttle(context, record);\n',
+    before: '    await insertSignInCodes(store, records);\n    await throttle(context, first, records);\n',
+    after:
+      '    if (user) await insertSignInCodes(store, records);\n    if (user) await throttle(context, first, records);\n',
     test: TIMES,
     name: 'a sign-in code for a client user',
     needsApi: true,

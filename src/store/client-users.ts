@@ -16,7 +16,8 @@ export interface ClientUser {
   status: 'invited' | 'active' | 'suspended';
 }
 
-const SAME_ADDRESS_MAX = 5;
+/** Records of one address that are looked at. */
+const SAME_ADDRESS_MAX = 50;
 
 const place = (key: string, tenantId: string) => ({ row: resourceOf(key), tenantId });
 
@@ -25,23 +26,38 @@ export async function findClientUser(store: Store, orgId: string, id: string): P
   return (await findResource(store, place('client-users', orgId), id)) as ClientUser | null;
 }
 
-/** The newest client user with this address who may sign in; a person can be one at several companies. */
-export async function findClientUserByEmail(store: Store, orgId: string, email: string): Promise<ClientUser | null> {
+const eldestFirst = { createdAt: 1, _id: 1 } as const;
+
+/**
+ * The client users with this address who may sign in, one per company: a person can be one at several, and whoever
+ * writes the address into a record of their own company takes nobody else's place.
+ */
+export async function findClientUsersByEmail(store: Store, orgId: string, email: string): Promise<ClientUser[]> {
   const row = resourceOf('client-users');
   const found = await documentsOf(store, row)
     .find({ tenantId: orgId, email: email.toLowerCase(), deletedAt: null }, { _out: 0 })
-    .sort({ createdAt: -1 })
+    .sort(eldestFirst)
     .limit(SAME_ADDRESS_MAX)
     .lean<ResourceDocument[]>()
     .exec();
   const users = found.map((document) => toRecord(row, document) as unknown as ClientUser);
-  return users.find(({ status }) => status !== 'suspended') ?? null;
+  const mayEnter = users.filter(({ status }) => status !== 'suspended');
+  const byStanding = [...mayEnter.filter(({ status }) => status === 'active'), ...mayEnter];
+  return byStanding.filter(
+    ({ companyId }, place) => byStanding.findIndex((other) => other.companyId === companyId) === place,
+  );
 }
 
 /** The contact's company, or null when the org has no such contact. */
 export async function companyOfContact(store: Store, orgId: string, contactId: string): Promise<string | null> {
   const contact = await findResource(store, place('contacts', orgId), contactId);
   return contact ? String(contact['companyId']) : null;
+}
+
+/** What the company is called, or null when the org has no such company. */
+export async function nameOfCompany(store: Store, orgId: string, id: string): Promise<string | null> {
+  const company = await findResource(store, place('companies', orgId), id);
+  return company ? String(company['name']) : null;
 }
 
 /** True while the org has this company. */

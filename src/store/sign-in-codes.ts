@@ -6,10 +6,10 @@ const SignInCode = Type.Object({
   /** HMAC of the code: the code itself is only in the mail. */
   _id: Type.String(),
   orgId: Type.String(),
-  /** HMAC of tenant and address. */
-  address: Type.String(),
-  /** Where the request came from. */
-  network: Type.String(),
+  /** HMAC of tenant and address. Null in all but the first code of a request: what is limited is asking. */
+  address: Nullable(Type.String()),
+  /** Where the request came from. Null in all but the first code of a request. */
+  network: Nullable(Type.String()),
   /** Null when the address belongs to nobody who may sign in. */
   clientUserId: Nullable(Type.String()),
   createdAt: Instant(),
@@ -24,14 +24,14 @@ const codes = collection('portal_sign_in_codes', SignInCode, [
   { name: 'network', keys: { network: 1, createdAt: 1 } },
 ]);
 
-/** Keeps a code. */
-export async function insertSignInCode(store: Store, code: SignInCode): Promise<void> {
-  await codes.in(store).insertOne(code);
+/** Keeps the codes of one request. */
+export async function insertSignInCodes(store: Store, asked: readonly SignInCode[]): Promise<void> {
+  await codes.in(store).collection.insertMany(asked as never);
 }
 
-/** Forgets a code that nobody was sent. */
-export async function forgetSignInCode(store: Store, { _id }: Pick<SignInCode, '_id'>): Promise<void> {
-  await codes.in(store).deleteOne({ _id });
+/** Forgets codes that nobody was sent. */
+export async function forgetSignInCodes(store: Store, asked: readonly SignInCode[]): Promise<void> {
+  await codes.in(store).deleteMany({ _id: { $in: asked.map(({ _id }) => _id) } });
 }
 
 /** How many codes were asked for since `since`, for the address and from the network, each counted up to `max`. */

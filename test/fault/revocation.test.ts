@@ -14,7 +14,7 @@ const KEYS_PER_ADDRESS = 20;
 /** Requests per process that begin after the reply. */
 const AFTERWARDS = 1;
 /** Between a client's requests: short beside a revocation, so that some are always under way, and room for the others. */
-const BETWEEN_MS = 25;
+const BETWEEN_MS = 100;
 const TICKETS = '/psa/api/tickets?limit=1';
 
 let fleet: Fleet;

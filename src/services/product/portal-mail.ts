@@ -5,11 +5,11 @@ import type { portalOperations } from '../../contracts/operations/portal';
 import { problem } from '../../contracts/problem';
 import { newId } from '../../domain/ids';
 import { keyedHash, mintCode } from '../../domain/sign-in-code';
-import { findClientUserByEmail } from '../../store/client-users';
+import { findClientUsersByEmail, nameOfCompany, type ClientUser } from '../../store/client-users';
 import {
   countSignInCodes,
-  forgetSignInCode,
-  insertSignInCode,
+  forgetSignInCodes,
+  insertSignInCodes,
   redeemSignInCode,
   type SignInCode,
 } from '../../store/sign-in-codes';
@@ -27,13 +27,13 @@ const PER_NETWORK_MAX = 30;
 const SEND_TIMEOUT_MS = 30_000;
 
 /** Refuses, whoever the address belongs to, what was asked for too often. */
-async function throttle(context: Context, code: SignInCode): Promise<void> {
-  const since = new Date(code.createdAt.getTime() - LIFETIME_MS);
-  const asked = await countSignInCodes(context.store, code, { since, max: PER_NETWORK_MAX + 1 });
+async function throttle(context: Context, first: SignInCode, codes: readonly SignInCode[]): Promise<void> {
+  const since = new Date(first.createdAt.getTime() - LIFETIME_MS);
+  const asked = await countSignInCodes(context.store, first, { since, max: PER_NETWORK_MAX + 1 });
   const isAddress = asked.address > PER_ADDRESS_MAX;
   if (!isAddress && asked.network <= PER_NETWORK_MAX) return;
   // A refused request leaves nothing behind, so that waiting helps.
-  await forgetSignInCode(context.store, code);
+  await forgetSignInCodes(context.store, codes);
   const limit = isAddress ? PER_ADDRESS_MAX : PER_NETWORK_MAX;
   const retryAfter = LIFETIME_MS / 1_000;
   throw problem('rate_limited', {
@@ -43,27 +43,44 @@ async function throttle(context: Context, code: SignInCode): Promise<void> {
   });
 }
 
-function mailText(config: Context['config'], tenant: TenantRecord, code: string): string {
-  const link = config.portalSignInUrl ? new URL(config.portalSignInUrl) : null;
-  link?.searchParams.set('code', code);
-  const way = link
-    ? `Open this address to sign in to the client portal of ${tenant.name}:\n\n${link.toString()}\n\nOr enter this code there:`
-    : `Enter this code to sign in to the client portal of ${tenant.name}:`;
-  return `${way}\n\n${code}\n\nIt works once, for 15 minutes. If you did not ask for it, ignore this mail.\n`;
+/** A code and whom it lets in. */
+interface Door {
+  code: string;
+  user: ClientUser;
 }
 
-/** Not waited for: the time an answer takes must not tell whether the address belongs to somebody. */
-function sendCode(context: Context, tenant: TenantRecord, to: string, code: string): void {
-  context.mail
-    .send({
-      to,
-      subject: `Sign in to the client portal of ${tenant.name}`,
-      text: mailText(context.config, tenant, code),
-      messageId: `<${newId('psm')}@signalbox>`,
-      headers: { 'Auto-Submitted': 'auto-generated' },
-      signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
-    })
-    .catch((error: unknown) => context.log.warn('sign-in mail not sent', { org: tenant._id, error }));
+function linkOf({ portalSignInUrl }: Context['config'], code: string): string | null {
+  const link = portalSignInUrl ? new URL(portalSignInUrl) : null;
+  link?.searchParams.set('code', code);
+  return link?.toString() ?? null;
+}
+
+const WITH_LINK = 'Open this address, or enter the code below it there';
+const WITHOUT_LINK = 'Enter this code';
+
+/** The mail's text. Somebody who is known at several companies chooses which one to enter. */
+async function mailText({ store, config }: Context, { _id: orgId, name }: TenantRecord, doors: readonly Door[]) {
+  const paragraphs = doors.map(async ({ code, user }) => {
+    const company =
+      doors.length > 1 ? `For ${(await nameOfCompany(store, orgId, user.companyId)) ?? 'a company'}:` : null;
+    return [company, linkOf(config, code), code].filter((line) => line !== null).join('\n\n');
+  });
+  const way = `${config.portalSignInUrl ? WITH_LINK : WITHOUT_LINK}, to sign in to the client portal of ${name}:`;
+  const end = 'It works once, for 15 minutes. If you did not ask for it, ignore this mail.';
+  return `${[way, ...(await Promise.all(paragraphs)), end].join('\n\n')}\n`;
+}
+
+async function sendCodes(context: Context, tenant: TenantRecord, doors: readonly Door[]): Promise<void> {
+  const [first] = doors;
+  if (!first) return;
+  await context.mail.send({
+    to: first.user.email,
+    subject: `Sign in to the client portal of ${tenant.name}`,
+    text: await mailText(context, tenant, doors),
+    messageId: `<${newId('psm')}@signalbox>`,
+    headers: { 'Auto-Submitted': 'auto-generated' },
+    signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
+  });
 }
 
 /** One answer for every code that does not open anything. */
@@ -78,26 +95,39 @@ export const portalMailHandlers: Pick<Handlers<typeof portalOperations, Context>
     const { store, config, clock } = context;
     const { keyPepper } = config.secrets;
     await checkMailSignIn(store, body.tenant);
-    const [tenant, user] = await Promise.all([
+    const [tenant, users] = await Promise.all([
       readTenant(store, body.tenant),
-      findClientUserByEmail(store, body.tenant, body.email),
+      findClientUsersByEmail(store, body.tenant, body.email),
     ]);
-    const code = mintCode();
     const createdAt = clock.now();
-    const record: SignInCode = {
-      _id: keyedHash(keyPepper, 'code', code),
+    const code = mintCode();
+    const recordOf = (minted: string, user?: ClientUser): SignInCode => ({
+      _id: keyedHash(keyPepper, 'code', minted),
       orgId: body.tenant,
-      address: keyedHash(keyPepper, 'address', `${body.tenant} ${body.email.toLowerCase()}`),
-      // An anonymous principal is named after its network address.
-      network: principal.id,
+      address: null,
+      network: null,
       clientUserId: user?.id ?? null,
       createdAt,
       expiresAt: new Date(createdAt.getTime() + LIFETIME_MS),
       usedAt: null,
+    });
+    const [user, ...others] = users;
+    const first: SignInCode = {
+      ...recordOf(code, user),
+      address: keyedHash(keyPepper, 'address', `${body.tenant} ${body.email.toLowerCase()}`),
+      // An anonymous principal is named after its network address.
+      network: principal.id,
     };
-    await insertSignInCode(store, record);
-    await throttle(context, record);
-    if (tenant && user) sendCode(context, tenant, user.email, code);
+    const more = others.map((other): Door => ({ code: mintCode(), user: other }));
+    const records = [first, ...more.map((door) => recordOf(door.code, door.user))];
+    await insertSignInCodes(store, records);
+    await throttle(context, first, records);
+    const doors = user ? [{ code, user }, ...more] : [];
+    // Not waited for: the time an answer takes must not tell whether the address belongs to somebody.
+    if (tenant)
+      sendCodes(context, tenant, doors).catch((error: unknown) =>
+        context.log.warn('sign-in mail not sent', { org: tenant._id, error }),
+      );
     const message = 'If the address belongs to a client user, a sign-in code is on its way.';
     return { status: 202, body: { message, codeLifetimeSeconds: LIFETIME_MS / 1_000 } };
   },

@@ -245,6 +245,29 @@ describe('by a code in a mail', () => {
     expect(await readUser(person)).toMatchObject({ status: 'active' });
   });
 
+  test('threat: taking a place. Whoever writes the address into a record of their own company takes nobody in or out', async () => {
+    const person = await signedIn(org, await newPerson(org, client));
+    const other = await newClient(org, 'Contoso');
+    const admin = await signedIn(org, await newPerson(org, other, 'admin'));
+    const planted = await callWith(first(), admin.token, {
+      method: 'POST',
+      path: '/portal/api/client-users',
+      body: { email: person.email, role: 'viewer' },
+    });
+    expect(planted.status).toBe(201);
+    await ask(person.email, 'place');
+    const mail = await waitFor(async () => (await mailsTo(person.email)).at(-1), { what: 'the mail' });
+    const codes = new Map(
+      [...mail.matchAll(/^For (.+):\n\n(?:http.*\n\n)?([A-Za-z0-9_-]{43})$/gm)].map((at) => [at[1], at[2]]),
+    );
+    expect([...codes.keys()]).toEqual(['Northwind', 'Contoso']);
+    const entered = await redeem(codes.get('Northwind') ?? '');
+    const me = (token: string) => callWith(first(), token, { method: 'GET', path: '/portal/api/client-users' });
+    const { body } = await me(text(entered.body['token']));
+    expect(list(body['items']).map(({ companyId }) => companyId)).toContain(client.companyId);
+    expect(list(body['items']).map(({ companyId }) => companyId)).not.toContain(other.companyId);
+  });
+
   test('threat: enumeration. Known, unknown and suspended addresses and unknown orgs get one answer', async () => {
     const [known, suspended] = [await newPerson(org, client), await newPerson(org, client)];
     await patched(org, `/portal/api/client-users/${suspended.id}`, { status: 'suspended' });
