@@ -94,3 +94,9 @@ export const Agent = Type.Object(
   { $id: 'Agent' },
 );
 export type Agent = Static<typeof Agent>;
+
+/** What may be said of a system agent, and what somebody is told who says more. */
+export const SYSTEM_AGENTS = {
+  isAt: ({ id }: Readonly<Record<string, unknown>>) => String(id).startsWith('agt_system_'),
+  why: 'System agents cannot be changed; send only "status": "paused" or "active", or clone the agent and change the clone.',
+};

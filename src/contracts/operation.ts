@@ -63,6 +63,8 @@ export interface Operation<
   invalidBody?: ProblemCode;
   /** Largest body in bytes; 256 KiB unless named. */
   bodyBytesMax?: number;
+  /** What is addressed can hardly be changed by anybody: an invalid body is refused as that, and not for what it says. */
+  fixed?: { isAt: (params: Readonly<Record<string, unknown>>) => boolean; why: string };
   /** Example request bodies, validated by a test and shown in OpenAPI. */
   examples?: Record<string, unknown>;
   /** Field of the reply that is shown once and never stored: a replay by idempotency key has null there. */

@@ -10,6 +10,16 @@ export const recordTag = (id: string, version: number): string => `${id}.${versi
 export const stateTag = (...parts: unknown[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22);
 
+/** Pages of one state lead on by whichever token of theirs; a new one is sealed for each answer. */
+const LEADS_ON = new Set(['continuationToken', 'next_cursor']);
+
+/** The tag of an answer that is known by nothing but what it says. */
+export const bodyTag = (body: unknown): string =>
+  createHash('sha256')
+    .update(JSON.stringify(body, (name, value: unknown) => (LEADS_ON.has(name) ? undefined : value)))
+    .digest('base64url')
+    .slice(0, 22);
+
 const opaqueOf = (tag: string): string => tag.trim().replace(/^W\//, '').replace(/^"|"$/g, '');
 
 /** True when an `If-None-Match` or `If-Match` header names the tag, or is `*`. Only the opaque part counts. */

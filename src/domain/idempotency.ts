@@ -40,7 +40,10 @@ export function idsFrom(seed: string, at: Date): (prefix: string) => string {
   };
 }
 
-const STATUSES_KEPT: ReadonlySet<number> = new Set([400, 402, 404, 410, 412, 413, 415, 422]);
+const STATUSES_KEPT: ReadonlySet<number> = new Set([400, 402, 404, 410, 413, 415, 422]);
 
-/** True for answers that the same request would get again; refusals that may pass, such as 409 and 429, are not kept. */
+/**
+ * True for answers that the same request would get again; refusals that may pass, such as 409 and 429, are not kept, nor
+ * is 412, which says to read again and repeat the change with another `If-Match`.
+ */
 export const isKept = (status: number): boolean => (status >= 200 && status < 300) || STATUSES_KEPT.has(status);

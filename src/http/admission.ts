@@ -128,7 +128,8 @@ function chargeOf(desk: Desk, visit: Visit, loaded: authentication.Loaded): Char
     window: isMail ? 'mail' : 'tenant',
     limit: isMail ? MAIL_PER_MINUTE : windowLimit(tenant, desk.context.config.rateTenantFlat),
     key: loaded.kind === 'key' && !isMail ? { id: loaded.key._id, tier: loaded.key.tier ?? tenant.tier } : null,
-    conditional: request.method === 'GET' && request.headers['if-none-match'] !== undefined,
+    conditional:
+      (request.method === 'GET' || request.method === 'HEAD') && request.headers['if-none-match'] !== undefined,
   };
 }
 

@@ -3,6 +3,7 @@ import type { Request } from 'express';
 import type { Operation } from '../contracts/operation';
 import { problem, refuseFindings, type Finding } from '../contracts/problem';
 import type { Sent } from '../contracts/version';
+import { below } from '../domain/definition/findings';
 import { shapeFindings } from './body-shape';
 import type { Validator } from './validate';
 import type { Way } from './versions';
@@ -31,9 +32,26 @@ const noParameters = (query: Record<string, unknown>): Finding[] =>
     message: 'this endpoint takes no query parameters',
   }));
 
+const FIELDS_TOLD_MAX = 20;
+
+/** Operations without a body take an empty one: what else is sent was meant for something that would not happen. */
+function noFields(sent: unknown): Finding[] {
+  if (sent === undefined) return [];
+  const refusal = { code: 'unknown_field', message: 'this operation takes no body' };
+  const isObject = typeof sent === 'object' && sent !== null && !Array.isArray(sent);
+  return isObject
+    ? Object.keys(sent)
+        .slice(0, FIELDS_TOLD_MAX)
+        .map((name) => ({ path: below('', name), ...refusal }))
+    : [{ path: '', ...refusal }];
+}
+
 /** The body as sent. Depth first: a recursive schema must not follow nesting that nobody needs. */
-function readBody(route: InputChecks, sent: unknown): unknown {
-  if (!route.body) return sent;
+function readBody(route: InputChecks, sent: unknown, params: Record<string, unknown>): unknown {
+  if (!route.body) {
+    check(noFields(sent), route.operation, 'body');
+    return undefined;
+  }
   // A request without a body means the empty object wherever that is a valid one.
   const mayBeEmpty = sent === undefined && route.body({}).length === 0;
   const body: unknown = mayBeEmpty ? {} : sent;
@@ -43,7 +61,10 @@ function readBody(route: InputChecks, sent: unknown): unknown {
     });
   }
   check(shapeFindings(body), route.operation, 'body');
-  check(route.body(body), route.operation, 'body');
+  const findings = route.body(body);
+  const { fixed } = route.operation;
+  if (findings.length > 0 && fixed?.isAt(params)) throw problem('forbidden', { message: fixed.why });
+  check(findings, route.operation, 'body');
   return body;
 }
 
@@ -58,7 +79,7 @@ export function readInput(route: InputChecks, request: Request, way: Way | undef
   const sent = { query: { ...given }, body: request.body as unknown };
   const { query, body } = way ? raised(route, sent, way) : sent;
   check(named(route.query ? route.query(query) : noParameters(query)), route.operation, 'query');
-  return { query, params, body: readBody(route, body) };
+  return { query, params, body: readBody(route, body, params) };
 }
 
 /** A request of an older version, checked as that version has it and then made one of the latest. */

@@ -1,12 +1,12 @@
 /** operation + handler → route: admit, validate, run, answer. The one place where HTTP and handlers meet. */
-import express, { type Request, type RequestHandler, type Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import type { Context } from '../context';
 import type { Call, Handler, Handlers, Operation, Reply, ServiceName } from '../contracts/operation';
 import { problem, type Problem } from '../contracts/problem';
 import { API_VERSIONS, LATEST_VERSION, type VersionTable } from '../contracts/version';
 import { deprecationFault, deprecationHeaders } from '../domain/deprecation';
 import { newId } from '../domain/ids';
-import { matchesTag, weakTag } from '../domain/etag';
+import { bodyTag, matchesTag, weakTag } from '../domain/etag';
 import { fillCompany } from './auth-access';
 import { documentedServices } from './api-documents';
 import { answerFor, toProblem } from './problems';
@@ -15,13 +15,13 @@ import { refuse, sendRefusal } from './refuse';
 import type { Admission, Foresight, Guard } from './guard';
 import { enterOnce, type Replay, type Run } from './idempotency';
 import { readInput, type InputChecks } from './input';
+import { bodyReader } from './read-body';
 import { createRouteTable } from './routes';
 import { sendJson, sendNothing, sendText, setHeaders } from './send';
 import { bodyValidator, textValidator } from './validate';
 import { tagIn, versionOf, waysOf, withPlainTags, type Way } from './versions';
 
 const VARY = 'Authorization, X-Integration-Key, Cookie, Platform-Version';
-const BODY_BYTES_MAX = 256 * 1024;
 
 interface Route extends InputChecks {
   handler: Handler<Operation, Context>;
@@ -62,6 +62,7 @@ interface Exchange {
 }
 
 const REFUSED_FROM = 400;
+const READS = new Set(['GET', 'HEAD']);
 
 function sendReplay(response: Response, replay: Replay, way: Way | undefined, context: Context): void {
   const { status, headers, body } = replay;
@@ -115,7 +116,18 @@ async function perform(
   return { way, reply: await handled(route, { ...call, newId: run.newId, isRepeat: run.isRepeat }, run) };
 }
 
-function answer(outcome: Outcome, { request, response, admission }: Exchange, context: Context): void {
+/** Sets the tag of a reply that has one; true when it is what the client has already. Every read has one. */
+function isKnown({ etag, body }: Reply<Operation>, way: Way | undefined, { request, response }: Exchange): boolean {
+  const isRead = READS.has(request.method);
+  const state = etag ?? (isRead && body !== undefined ? bodyTag(body) : null);
+  if (state === null) return false;
+  const tag = weakTag(tagIn(state, way));
+  setHeaders(response, { ETag: tag, 'Cache-Control': 'private, no-cache', Vary: VARY });
+  return isRead && matchesTag(request.headers['if-none-match'], tag);
+}
+
+function answer(outcome: Outcome, exchange: Exchange, context: Context): void {
+  const { response, admission } = exchange;
   const { way } = outcome;
   if ('replay' in outcome) {
     sendReplay(response, outcome.replay, way, context);
@@ -123,14 +135,10 @@ function answer(outcome: Outcome, { request, response, admission }: Exchange, co
   }
   const { reply } = outcome;
   if (reply.headers) setHeaders(response, reply.headers);
-  if (reply.etag !== undefined) {
-    const tag = weakTag(tagIn(reply.etag, way));
-    setHeaders(response, { ETag: tag, 'Cache-Control': 'private, no-cache', Vary: VARY });
-    if (request.method === 'GET' && matchesTag(request.headers['if-none-match'], tag)) {
-      if (admission) setHeaders(response, admission.refund());
-      sendNothing(response, 304);
-      return;
-    }
+  if (isKnown(reply, way, exchange)) {
+    if (admission) setHeaders(response, admission.refund());
+    sendNothing(response, 304);
+    return;
   }
   if (admission?.exhausted) throw admission.exhausted;
   if (reply.body === undefined) sendNothing(response, reply.status);
@@ -168,15 +176,7 @@ async function enter(route: Route, exchange: Exchange, parts: MountParts) {
 
 function serve(route: Route, parts: MountParts): RequestHandler {
   const { guard, context } = parts;
-  const parse = express.json({
-    limit: route.operation.bodyBytesMax ?? BODY_BYTES_MAX,
-    strict: false,
-    type: () => true,
-  });
-  const parseBody = (request: Request, response: Response) =>
-    new Promise<void>((resolve, reject) => {
-      parse(request, response, (error?: unknown) => (error ? reject(error) : resolve()));
-    });
+  const readBody = bodyReader(route.operation.bodyBytesMax);
   return async (request, response) => {
     const exchange: Exchange = {
       request,
@@ -190,7 +190,7 @@ function serve(route: Route, parts: MountParts): RequestHandler {
       const { admission, begun } = await enter(route, exchange, parts);
       exchange.admission = admission;
       setHeaders(response, admission.headers);
-      if (route.body) await parseBody(request, response);
+      if (!READS.has(request.method)) await readBody(request, response);
       answer(await (begun ?? perform(route, exchange, admission, parts)), exchange, context);
     } catch (error) {
       if (!exchange.admission) setHeaders(response, guard.headersFor(request));

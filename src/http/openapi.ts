@@ -127,9 +127,8 @@ const fieldsOf = (schema: TSchema | undefined): [string, TSchema][] =>
 const requiredOf = (schema: TSchema | undefined): readonly string[] =>
   (schema as { required?: string[] } | undefined)?.required ?? [];
 
-/** A read whose answer carries a tag. */
-const isConditional = ({ method, access, unmetered }: Operation): boolean =>
-  method === 'GET' && access.kind === 'product' && !unmetered;
+/** Every read carries a tag. */
+const isConditional = ({ method }: Operation): boolean => method === 'GET';
 
 /** Parameters known by a pattern are the properties of one object that is written as parameters of their own. */
 function patternedParameters({ query }: Operation): Json[] {

@@ -1,4 +1,4 @@
-/** Contract → ajv. Bodies are strict; queries and paths are coerced from text. Compiled once, when a route is first asked for. */
+/** Contract → ajv. Bodies are checked as they are, queries and paths as what their text means. Compiled once, when a route is first asked for. */
 import Ajv2020, { type ErrorObject, type ValidateFunction } from 'ajv/dist/2020';
 import { AgentDefinition, Trigger } from '../contracts/agent';
 import { Condition, Filter } from '../contracts/condition';
@@ -7,6 +7,7 @@ import type { Finding } from '../contracts/problem';
 import { STEP_SCHEMAS } from '../contracts/step';
 import type { TSchema } from '../contracts/schema';
 import { below } from '../domain/definition/findings';
+import { decimalOf } from '../domain/decimal';
 import { nearest } from '../domain/suggest';
 
 const FINDINGS_MAX = 20;
@@ -42,7 +43,7 @@ const FORMATS: Record<string, (text: string) => boolean> = {
   uri: (text) => URL.canParse(text),
 };
 
-const build = (coerce: boolean): Ajv2020 => {
+const build = (isText: boolean): Ajv2020 => {
   const ajv = new Ajv2020({
     allErrors: true,
     strict: true,
@@ -52,15 +53,14 @@ const build = (coerce: boolean): Ajv2020 => {
     verbose: true,
     // Of the product's own schemas the contract tests make sure; here it would cost every start and each first request.
     validateSchema: false,
-    coerceTypes: coerce,
-    useDefaults: coerce,
+    useDefaults: isText,
     formats: FORMATS,
   });
   for (const schema of SHARED_SCHEMAS) ajv.addSchema(schema);
   return ajv;
 };
 const strict = build(false);
-const coercing = build(true);
+const fromText = build(true);
 
 export type Validator = (value: unknown) => Finding[];
 
@@ -173,8 +173,37 @@ const compiled = (ajv: Ajv2020, schema: TSchema): ValidateFunction => {
 /** Checks a JSON body as it is; nothing is converted. */
 export const bodyValidator = (schema: TSchema): Validator => validatorOf(() => compiled(strict, schema));
 
+const TRUTH: Record<string, boolean> = { true: true, false: false };
+
+const READ: Record<string, (text: string) => unknown> = {
+  integer: decimalOf,
+  boolean: (text) => TRUTH[text],
+};
+
+type Typed = Record<string, { type?: string }>;
+
+/** How the parameter of a name is read, as its schema has it by name or by pattern. */
+function readersOf(schema: Omit<TSchema, '$id'>) {
+  const { properties = {}, patternProperties = {} } = schema as { properties?: Typed; patternProperties?: Typed };
+  const patterns = Object.entries(patternProperties).map(([pattern, { type }]) => ({ at: new RegExp(pattern), type }));
+  return (name: string) => {
+    const { type } = Object.hasOwn(properties, name)
+      ? (properties[name] ?? {})
+      : (patterns.find(({ at }) => at.test(name)) ?? {});
+    return type === undefined ? undefined : READ[type];
+  };
+}
+
 /** Checks query or path parameters; text becomes the declared number or boolean, in place. */
 export const textValidator = (schema: TSchema): Validator => {
   const { $id: _unused, ...anonymous } = schema;
-  return validatorOf(() => coercing.compile(anonymous));
+  const check = validatorOf(() => fromText.compile(anonymous));
+  const readerOf = readersOf(anonymous);
+  return (values) => {
+    const given = values as Record<string, unknown>;
+    // A text that means nothing stays as it is, for the check to refuse.
+    for (const [name, text] of Object.entries(given))
+      if (typeof text === 'string') given[name] = readerOf(name)?.(text) ?? text;
+    return check(given);
+  };
 };

@@ -152,7 +152,7 @@ export const invoices = resource({
   },
   portal: {
     actions: { list: 'invoices:read', get: 'invoices:read' },
-    shows: ['number', 'companyId', 'status', 'issueDate', 'dueDate', 'currency', 'lines'],
+    shows: ['number', 'companyId', 'status', 'issueDate', 'dueDate', 'currency', 'lines', 'total', 'balance'],
     belongs: 'companyId',
     hides: { field: 'status', values: ['draft'] },
   },

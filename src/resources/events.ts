@@ -28,7 +28,7 @@ function sampleRecord(row: Resource, given: Readonly<Record<string, unknown>>): 
     ...(Object.fromEntries(sampled) as Record<string, unknown>),
     ...row.examples.create,
     ...given,
-    externalRefs: [],
+    externalRefs: [{ system: 'halo', id: '4711' }],
     customFields: {},
     createdAt: CREATED_AT,
     updatedAt: CREATED_AT,
@@ -80,7 +80,7 @@ const TYPES: Record<Field['traits']['kind'], FieldType | null> = {
 function guessedType(path: string, sample: unknown): FieldType | null {
   if (path.endsWith('_id')) return 'id';
   if (path.endsWith('_at')) return 'datetime';
-  if (Array.isArray(sample)) return 'array';
+  if (Array.isArray(sample)) return sample.some((entry) => typeof entry === 'object') ? null : 'array';
   if (typeof sample === 'number') return 'integer';
   return typeof sample === 'string' ? 'string' : null;
 }

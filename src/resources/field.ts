@@ -123,6 +123,18 @@ const text = (maxLength: number, more: ValueSchema = {}): Field<string, false> =
   make('string', { type: 'string', maxLength, ...more });
 const patterned = (pattern: string, description: string): Field<string, false> =>
   make('string', { type: 'string', pattern, description });
+/** Of the web only: pages show it as a link or a picture, and `javascript:` is an address, too. */
+const WEB_ADDRESS = '^https?://[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:[0-9]{1,5})?([/?#][!-~]*)?$';
+const OCTET = '(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])';
+const IPV4 = `${OCTET}(\\.${OCTET}){3}`;
+const GROUP = '[0-9A-Fa-f]{1,4}';
+/** Eight groups, or fewer with one gap, whose place says how many may follow. */
+const IPV6 = [
+  `(${GROUP}:){7}${GROUP}`,
+  `(${GROUP}:){1,7}:`,
+  ...[6, 5, 4, 3, 2, 1].map((before) => `(${GROUP}:){1,${before}}(:${GROUP}){1,${7 - before}}`),
+  `:((:${GROUP}){1,7}|:)`,
+].join('|');
 const scalar: ValueSchema = { type: ['string', 'number', 'boolean', 'null'] };
 const flatObject: ValueSchema = {
   type: 'object',
@@ -156,8 +168,8 @@ export const field = {
   date: (): Field<string, false> => make('date', { type: 'string', format: 'date' }),
   email: () => text(254, { format: 'email' }),
   phone: () => patterned('^\\+?[0-9 ().x/-]{3,40}$', 'Telephone number'),
-  uri: () => text(2_000, { format: 'uri' }),
-  ipAddress: () => patterned('^[0-9A-Fa-f:.]{2,45}$', 'IPv4 or IPv6 address'),
+  uri: () => text(2_000, { pattern: WEB_ADDRESS, description: 'An http or https address' }),
+  ipAddress: () => patterned(`^(${IPV4}|${IPV6})$`, 'IPv4 or IPv6 address'),
   currency: () => patterned('^[A-Z]{3}$', 'ISO 4217 currency code'),
   country: () => patterned('^[A-Z]{2}$', 'ISO 3166 country code'),
   color: () => patterned('^#[0-9a-fA-F]{6}$', 'Colour such as #1a73e8'),

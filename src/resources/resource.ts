@@ -257,10 +257,15 @@ const rulesOf = (row: Partial<Rules<AnyRecord>>): Rules<AnyRecord> => ({
   isSingleton: row.isSingleton ?? false,
 });
 
-/** What tenants keep with a record is told with it. */
-const withCustomFields =
+/** What every record has is told with it: who made it, what other systems call it and what tenants keep with it. */
+const withCommonFields =
   (payload: Payload): Payload =>
-  (record, labels) => ({ ...payload(record, labels), custom_fields: record.customFields });
+  (record, labels) => ({
+    ...payload(record, labels),
+    external_refs: record.externalRefs,
+    custom_fields: record.customFields,
+    created_by: record.createdBy,
+  });
 
 type EventRules = Resource['events'];
 
@@ -290,7 +295,7 @@ export function resource<const Declared extends Fields>(declared: Declaration<De
     labelled: [...(row.labelled ?? []), ...(row.clientThrough ? [`${row.clientThrough}.companyId`] : [])],
     ...rulesOf(row),
     clientId,
-    payload: withCustomFields(
+    payload: withCommonFields(
       row.payload ?? defaultPayload({ singular: names.singular, fields: row.fields, clientId }, also ?? none),
     ),
     events: withRestored(row.events, row.nouns[0]),

@@ -92,6 +92,7 @@ export const tickets = resource({
   labelled: ['boardId'],
   payload: (ticket, labels) => ({
     ticket_id: ticket.id,
+    number: ticket.number,
     ticket_number: `T-${ticket.number}`,
     title: ticket.subject,
     subject: ticket.subject,
@@ -109,7 +110,10 @@ export const tickets = resource({
     escalation_level: ticket.escalationLevel,
     due_at: ticket.dueAt,
     sla_status: ticket.slaStatus,
+    sla_target: ticket.slaTarget,
+    sla_due_at: ticket.slaDueAt,
     resolved_at: ticket.resolvedAt,
+    closed_at: ticket.closedAt,
     tags: ticket.tags,
     created_at: ticket.createdAt,
     updated_at: ticket.updatedAt,

@@ -90,7 +90,16 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
       'contracts',
       'schema',
     ],
-    packages: ['express', 'find-my-way', 'ajv/dist/2020', 'node:crypto', 'node:fs', 'node:fs/promises', 'node:path'],
+    packages: [
+      'express',
+      'find-my-way',
+      'ajv/dist/2020',
+      'node:buffer',
+      'node:crypto',
+      'node:fs',
+      'node:fs/promises',
+      'node:path',
+    ],
   },
   client: { at: /^src\/client\//, uses: ['operations', 'contracts'], packages: [] },
 

@@ -13,6 +13,7 @@ export interface Parts {
   query?: string;
   /** A string is sent as it is, anything else as JSON. */
   body?: unknown;
+  headers?: Record<string, string>;
 }
 
 export interface Everything {
@@ -32,13 +33,13 @@ export async function everything({ address, store }: Harness): Promise<Everythin
   const headers = { cookie: session.cookie, 'x-csrf-token': session.csrfToken };
   return {
     cast,
-    call(operation, { id, query = '', body } = {}) {
+    call(operation, { id, query = '', body, headers: more } = {}) {
       const place = `/${operation.service}${operation.path.replace(/:(\w+)/g, '{$1}')}`;
       const filled = operation.path
         .replace(':noteId', encodeURIComponent(id ?? cast.notes[place] ?? 'none'))
         .replace(/:\w+/g, encodeURIComponent(id ?? cast.records[place] ?? 'none'));
       const path = `/${operation.service}${filled}${query}`;
-      return request(address.baseUrl, { method: operation.method, path, body, headers });
+      return request(address.baseUrl, { method: operation.method, path, body, headers: { ...headers, ...more } });
     },
   };
 }

@@ -1,5 +1,5 @@
 /** Every route of the agent service. The specification's part B, and after it our own additions. */
-import { Agent, AGENT_CATEGORIES, AGENT_STATUSES, AGENT_TYPES, CreateAgent, UpdateAgent } from '../agent';
+import { Agent, AGENT_CATEGORIES, AGENT_STATUSES, AGENT_TYPES, CreateAgent, SYSTEM_AGENTS, UpdateAgent } from '../agent';
 import { Approval, APPROVAL_STATUSES, DecideApproval } from '../approval';
 import { CreditHistory, CreditUsage } from '../credit';
 import { EventCatalogEntry, EventInput, EventLogEntry, EVENT_CATEGORIES, IngestResult } from '../event';
@@ -65,7 +65,7 @@ const agents = {
     summary: 'Change an agent; only the fields sent are changed',
     description: '`status` = `active` activates a draft. A system agent takes only `status` = `paused` or `active`, for your org alone.',
     access: access('agents:write'), params: byId,
-    body: UpdateAgent, invalidBody: 'invalid_agent_config', examples: { activate: { status: 'active' } },
+    body: UpdateAgent, invalidBody: 'invalid_agent_config', fixed: SYSTEM_AGENTS, examples: { activate: { status: 'active' } },
     responses: { 200: Agent },
     errors: ['agent_not_found', 'invalid_agent_config', 'invalid_status_transition', 'agent_limit_reached', 'version_conflict'],
   }),

@@ -107,10 +107,10 @@ const feed = {
   readEventLog: operation({
     id: 'readEventLog', service: 'console', method: 'GET', path: '/api/events', tag,
     summary: 'Read the log of events, oldest first; 30 days of it',
-    description: 'Send `continuationToken` back as `after`, also when `hasMore` is false: it then leads to what comes next. An event appears ten seconds after it happened at the latest, and none ever appears behind a position that was handed out.',
+    description: 'Send `continuationToken` back, also when `hasMore` is false: it then leads to what comes next; `after` is another name for it. An event appears ten seconds after it happened at the latest, and none ever appears behind a position that was handed out.',
     access: { kind: 'product', scopes: ['Console'], permission: 'webhooks:read' },
     query: Closed({
-      after: Type.Optional(Type.String({ maxLength: 1_000 })),
+      continuationToken, after: Type.Optional(Type.String({ maxLength: 1_000, description: 'The same as `continuationToken`' })),
       eventTypes: Type.Optional(Type.String({ minLength: 1, maxLength: 2_000, description: 'Event types and groups, separated by commas' })),
       resourceId: Type.Optional(Id()), limit: Limit,
     }),

@@ -1,6 +1,12 @@
 /** Agents: list, create, read, change, delete, clone. */
 import type { Context } from '../../context';
-import type { Agent, AgentDefinition, AgentStatus, UpdateAgent } from '../../contracts/agent';
+import {
+  SYSTEM_AGENTS,
+  type Agent,
+  type AgentDefinition,
+  type AgentStatus,
+  type UpdateAgent,
+} from '../../contracts/agent';
 import type { Handlers } from '../../contracts/operation';
 import type { AgentOperations } from '../../contracts/operations/agents';
 import { problem } from '../../contracts/problem';
@@ -99,12 +105,7 @@ export async function addAgent(context: Context, agent: NewAgent): Promise<Agent
 /** Pausing or resuming a system agent for one org; nothing else about it can be changed. */
 async function updateSystem(context: Context, orgId: string, id: string, body: UpdateAgent): Promise<Agent> {
   const onlyStatus = Object.keys(body).length === 1 && (body.status === 'paused' || body.status === 'active');
-  if (!onlyStatus) {
-    throw problem('forbidden', {
-      message:
-        'System agents cannot be changed; send only "status": "paused" or "active", or clone the agent and change the clone.',
-    });
-  }
+  if (!onlyStatus) throw problem('forbidden', { message: SYSTEM_AGENTS.why });
   await store.setSystemPaused(context.store, orgId, id, body.status === 'paused');
   return (await systemAgentsOf(context, orgId)).find((agent) => agent.id === id) ?? notFound();
 }

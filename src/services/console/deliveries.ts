@@ -122,8 +122,9 @@ export const deliveryHandlers: DeliveryHandlers = {
     const from = new Date(body.from);
     const to = new Date(body.to);
     if (from > to) {
-      const message = '/from: must not be after to';
-      throw problem('validation_error', { message, findings: [{ path: '/from', code: 'range', message }] });
+      const message = 'must not be after to';
+      const findings = [{ path: '/from', code: 'range', message }];
+      throw problem('validation_error', { message: `/from: ${message}`, findings });
     }
     const replayId = newId('rpl');
     const now = context.clock.now();

@@ -39,8 +39,8 @@ function patternsOf(text: string | undefined): string[] | null {
 /** Handler of `/console/api/events`. */
 export const feedHandlers: Pick<Handlers<typeof webhookOperations, Context>, 'readEventLog'> = {
   async readEventLog({ query, principal, context }) {
-    const { after: continuationToken, eventTypes, resourceId, limit } = query;
-    const wanted = { limit, continuationToken, lifetimeMs: KEPT_MS };
+    const { eventTypes, resourceId, limit } = query;
+    const wanted = { limit, continuationToken: query.continuationToken ?? query.after, lifetimeMs: KEPT_MS };
     const page = openPage(context, wanted, ['events', principal.orgId, eventTypes, resourceId]);
     const { now, after } = page;
     const oldest = now.getTime() - KEPT_MS;

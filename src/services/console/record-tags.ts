@@ -29,5 +29,5 @@ export function requireMatch(headers: Headers, record: Versioned): void {
   const expected = headers['if-match'];
   const current = weakTag(tagOf(record));
   if (expected === undefined || matchesTag(String(expected).replace(FIGURES, ''), current)) return;
-  throw problem('version_conflict', { facts: { current }, headers: { ETag: current } });
+  throw problem('version_conflict', { facts: { etag: current }, headers: { ETag: current } });
 }

@@ -117,12 +117,20 @@ export function checkTransition(row: Resource, { before, after, from: special }:
   if (row.states) checkState(row, row.states, { before, after, from: special }, now);
 }
 
+/** An action has states of its own that it leads from; that it does not from this one says nothing of other changes. */
+const outOfPlace = (noun: string, field: string, { from, places }: { from: string; places: string[] }) =>
+  problem('conflict', {
+    message: `The ${field} of this ${noun} is ${from}; this can be done only while it is ${places.join(' or ')}.`,
+    facts: { field, from, allowed: places },
+  });
+
 function checkState({ nouns }: Resource, states: States<AnyRecord>, move: Move, now: Date): void {
   const { before, after, from: special } = move;
   const from = String(before[states.field]);
   const to = String(after[states.field]);
   const allowed = special ? (special[from]?.(before, now) ?? []) : states.from[from]?.(before, now);
   if (!allowed || allowed.includes(to) || (from === to && !special)) return;
+  if (special) throw outOfPlace(nouns[0], states.field, { from, places: Object.keys(special) });
   const way = allowed.length > 0 ? `only to ${allowed.join(', ')}` : 'no longer to anything else';
   const hint = states.hint ? ` ${states.hint}` : '';
   throw problem('conflict', {

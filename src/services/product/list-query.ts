@@ -1,6 +1,7 @@
 /** Query parameters → a page request. The contract has already refused unknown names and wrongly typed single values. */
 import { FILTERS_MAX } from '../../contracts/operations/products';
 import { problem, refuseFindings, type Finding } from '../../contracts/problem';
+import { decimalOf } from '../../domain/decimal';
 import { nearest } from '../../domain/suggest';
 import { customParameter } from '../../resources/custom-fields';
 import { filterParameters, type FilterParameter } from '../../resources/filters';
@@ -30,8 +31,8 @@ function readChoice(text: string, allowed: readonly string[]): Read {
 }
 
 function readInteger(text: string): Read {
-  const value = Number(text);
-  if (text.trim() !== '' && Number.isSafeInteger(value)) return { value };
+  const value = decimalOf(text);
+  if (value !== null && Number.isSafeInteger(value)) return { value };
   return { finding: { code: 'type', message: 'must be whole numbers, separated by commas' } };
 }
 
@@ -76,9 +77,12 @@ function readSingle({ kind, name }: FilterParameter, given: unknown, findings: F
 
 /** A text in an address says no type, so a value that reads as a number or as a truth value finds that, too. */
 function readings(text: string): ResourceFilter['values'] {
-  const number = Number(text);
-  const isNumber = text.trim() !== '' && Number.isFinite(number);
-  return [text, ...(isNumber ? [number] : []), ...(text === 'true' || text === 'false' ? [text === 'true'] : [])];
+  const number = decimalOf(text);
+  return [
+    text,
+    ...(number === null ? [] : [number]),
+    ...(text === 'true' || text === 'false' ? [text === 'true'] : []),
+  ];
 }
 
 /** A filter by a custom field. Numbers are compared with numbers, texts with texts. */

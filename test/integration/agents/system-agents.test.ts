@@ -78,6 +78,11 @@ describe('what no org can change', () => {
     { status: 'error' },
     { name: 'Ours now', status: 'paused' },
     { status: 'active', priority: 1 },
+    // What no agent takes is forbidden here, too, and not first asked to be right.
+    {},
+    { name: '' },
+    { status: 'bogus' },
+    { nonsense: 1 },
   ];
   test.each(everySystemAgent)('%s: PUT of anything but a pause and DELETE are 403', async (id) => {
     const before = (await get(org, `/agents/${id}`)).body;

@@ -279,6 +279,7 @@ describe('what is hidden', () => {
     expect(shown.map((record) => Object.keys(record).sort())).toEqual(Array.from({ length: 4 }, () => fields));
     const invoice = await as(one.people.approver, 'GET', `/books/api/invoices/${one.ids['/books/api/invoices']}`);
     expect(invoice.text).not.toContain('Pays late');
+    expect(invoice.body).toMatchObject({ total: 50_000, balance: expect.any(Number) as unknown });
   });
 
   test('filters and orders by hidden fields are unknown parameters', async () => {

@@ -42,6 +42,19 @@ async function forgetAnswers(org: TestOrg, lease = -1_000): Promise<void> {
   expect(modifiedCount).toBeGreaterThan(0);
 }
 
+test('after a 412 the same key goes on with the tag that was read meanwhile', async () => {
+  const org = await harness.newOrg();
+  const made = await post(org, TICKETS, ticket(), 'lost-update');
+  const path = `${TICKETS}/${text(made.body['id'])}`;
+  const stale = { 'if-match': made.headers.get('etag') ?? '' };
+  expect((await org.call('PATCH', path, { priority: 'high' })).status).toBe(200);
+  expect((await org.call('PATCH', path, { subject: 'Mine' }, keyed('mine', stale))).status).toBe(412);
+  const fresh = { 'if-match': (await org.call('GET', path)).headers.get('etag') ?? '' };
+  const changed = await org.call('PATCH', path, { subject: 'Mine' }, keyed('mine', fresh));
+  expect([changed.status, changed.body['subject'], changed.body['priority']]).toEqual([200, 'Mine', 'high']);
+  expect(isReplay(await org.call('PATCH', path, { subject: 'Mine' }, keyed('mine', fresh)))).toBe(true);
+});
+
 describe('a key that was used', () => {
   test('the same request gets the same answer, and the effect happens once', async () => {
     const org = await harness.newOrg();

@@ -271,7 +271,7 @@ const step: Arbitrary<Step> = oneof(
 );
 
 /** Answers that the same request would get again. */
-const STAY = new Set([400, 402, 404, 410, 412, 413, 415, 422]);
+const STAY = new Set([400, 402, 404, 410, 413, 415, 422]);
 const stays = (status: number): boolean => status < 300 || STAY.has(status);
 
 interface Held {

@@ -41,6 +41,7 @@ test('a created ticket says what agents filter by', async () => {
     client_id: companyId,
     payload: {
       ticket_id: id,
+      number: expect.any(Number) as unknown,
       ticket_number: expect.stringMatching(/^T-\d+$/) as unknown,
       title: 'Printer offline',
       subject: 'Printer offline',
@@ -58,9 +59,14 @@ test('a created ticket says what agents filter by', async () => {
       escalation_level: 0,
       due_at: null,
       sla_status: 'ok',
+      sla_target: null,
+      sla_due_at: null,
       resolved_at: null,
+      closed_at: null,
       tags: ['printer'],
+      external_refs: [],
       custom_fields: {},
+      created_by: 'key_org_one',
       created_at: expect.any(String) as unknown,
       updated_at: expect.any(String) as unknown,
       actor: { type: 'api_key', id: 'key_org_one' },
@@ -165,4 +171,20 @@ test('changes at the same time leave one event per version', async () => {
   const { body } = await desk.call('GET', `/psa/api/tickets/${id}`);
   expect(new Set(pending?.events.map((event) => event.id)).size).toBe(Number(body['version']));
   await pending?.clear();
+});
+
+test('a change of what other systems call a record tells both names', async () => {
+  const id = await create('/psa/api/tickets', { subject: 'Printer offline' });
+  desk.takeEvents();
+  await patch(id, { externalRefs: [{ system: 'halo', id: '4711' }] });
+  expect(desk.takeEvents()).toMatchObject([
+    {
+      event_type: 'ticket.updated',
+      payload: {
+        external_refs: [{ system: 'halo', id: '4711' }],
+        changed: expect.arrayContaining(['external_refs']) as unknown,
+        previous: { external_refs: [] },
+      },
+    },
+  ]);
 });

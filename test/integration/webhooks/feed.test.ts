@@ -57,7 +57,7 @@ test('events of one moment are neither skipped nor repeated', async () => {
   const seen: string[] = [];
   let token = '';
   for (let page = 0; page < 10; page += 1) {
-    const body = await read(`?limit=2${token ? `&after=${token}` : ''}`);
+    const body = await read(`?limit=2${token ? `&continuationToken=${token}` : ''}`);
     seen.push(...idsIn(body));
     token = text(body['continuationToken']);
     if (!body['hasMore']) break;

@@ -1,0 +1,45 @@
+/** What a request says is taken for what it means, or refused: nothing is guessed, dropped or changed. */
+import { joinStack, type Harness, type TestOrg } from '../../support/harness';
+
+let harness: Harness;
+let org: TestOrg;
+beforeAll(async () => {
+  harness = joinStack();
+  org = await harness.newOrg();
+});
+afterAll(() => harness.close());
+
+test.each([
+  '/psa/api/tickets/tck_1/restore',
+  '/agents/api/executions/exe_1/retry',
+  '/console/api/webhooks/whk_1/enable',
+])('POST %s takes no body: a field in it is refused by name, an empty one is none', async (path) => {
+  const refused = await org.call('POST', path, { reason: 'x' });
+  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('/reason') as string]);
+  expect((await org.call('POST', path, {})).status).toBe(404);
+  expect((await org.call('POST', path)).status).toBe(404);
+});
+
+test.each(['0x10', '1e1000', ' 5', '%20', '5%20', '+5', '٣'])('limit=%s is no number', async (text) => {
+  expect((await org.call('GET', `/psa/api/tickets?limit=${text}`)).status).toBe(400);
+});
+
+test.each(['0x3E8', '%20', ''])('number.gte=%s is no number', async (text) => {
+  expect((await org.call('GET', `/psa/api/tickets?number.gte=${text}`)).status).toBe(400);
+});
+
+test('numbers, truth values and those of custom fields are read from their text', async () => {
+  for (const query of ['limit=5', 'includeDeleted=true', 'number.gte=1000', 'cf.tier.exists=false'])
+    expect([query, (await org.call('GET', `/psa/api/tickets?${query}`)).status]).toEqual([query, 200]);
+  for (const query of ['includeDeleted=yes', 'includeDeleted=1', 'cf.tier.exists=maybe'])
+    expect([query, (await org.call('GET', `/psa/api/tickets?${query}`)).status]).toEqual([query, 400]);
+});
+
+test('bytes that are no UTF-8 are refused, not stored as something else', async () => {
+  const reply = await fetch(`${harness.address.baseUrl}/psa/api/companies`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${org.key}`, 'content-type': 'application/json' },
+    body: Buffer.from('{"name":"M\xfcller"}', 'latin1'),
+  });
+  expect([reply.status, await reply.text()]).toEqual([400, expect.stringContaining('UTF-8') as string]);
+});
