@@ -9,14 +9,10 @@ import { writeExecution, type SlotWrite, type Write } from '../src/store/executi
 import { hasEnded, type ExecutionRecord } from '../src/store/executions';
 import type { Deps } from './deps';
 import { permanent } from './failures';
-import { keep, patiently, readRunning, refuseTooLarge, stepOf } from './record';
+import { keep, patiently, readRunning, readSoFar, refuseTooLarge, stepOf, withSlots } from './record';
 import { factsOf, scopeOf } from './scope';
 
 type Followed = Pick<StepInput, 'light' | 'next' | 'completes'>;
-
-function withSlot(record: ExecutionRecord, { index, fields }: SlotWrite): ExecutionRecord {
-  return { ...record, steps: record.steps.map((slot, at) => (at === index ? { ...slot, ...fields } : slot)) };
-}
 
 function workOut(deps: Deps, record: ExecutionRecord, index: number): SlotWrite {
   const { step } = stepOf(record, index);
@@ -36,7 +32,7 @@ function workOutAll(deps: Deps, record: ExecutionRecord, light: readonly number[
     for (const index of light) {
       const slot = workOut(deps, current, index);
       done.push(slot);
-      current = withSlot(current, slot);
+      current = withSlots(current, [slot]);
     }
   } catch {
     return done;
@@ -51,7 +47,7 @@ export function withLight(
   input: Followed,
   slots: SlotWrite[],
 ): Pick<Write, 'slots' | 'next' | 'status'> {
-  const light = input.light.length === 0 ? [] : workOutAll(deps, slots.reduce(withSlot, record), input.light);
+  const light = input.light.length === 0 ? [] : workOutAll(deps, withSlots(record, slots), input.light);
   const all = [...slots, ...light];
   if (light.length < input.light.length) return { slots: all };
   return { slots: all, next: input.next, ...(input.completes ? { status: 'completed' } : {}) };
@@ -72,7 +68,7 @@ export function recorded(
 
 /** Runs a light step, with those behind it. */
 export async function setVariables(deps: Deps, input: StepInput): Promise<StepResult> {
-  const record = await readRunning(deps, input);
+  const record = await readSoFar(deps, input);
   const answer = (now: ExecutionRecord): StepResult => ({ ...recorded(now, input, [input.slot]), credits: 0 });
   if (record.steps[input.slot]?.status === 'completed' || hasEnded(record.status)) return answer(record);
   let first: SlotWrite;

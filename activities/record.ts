@@ -2,7 +2,7 @@
 import { activityInfo, ApplicationFailure } from '@temporalio/activity';
 import type { StepInput } from '../src/contracts/messages';
 import { flattenSteps } from '../src/domain/plan';
-import { beginExecution } from '../src/store/execution-writes';
+import { beginExecution, pureSlots, type SlotWrite } from '../src/store/execution-writes';
 import { hasEnded, type ExecutionRecord } from '../src/store/executions';
 import type { Deps } from './deps';
 import { permanent } from './failures';
@@ -47,11 +47,30 @@ export async function begin(deps: Deps, id: string, first: number | undefined): 
   return begun ? keep(deps, begun) : readRunning(deps, { execution_id: id, seq: -1 });
 }
 
+/** The record as it is once the given steps are written. */
+export function withSlots(record: ExecutionRecord, slots: readonly SlotWrite[]): ExecutionRecord {
+  const steps = [...record.steps];
+  for (const { index, fields } of slots) {
+    const slot = steps[index];
+    if (slot) steps[index] = { ...slot, ...fields };
+  }
+  return { ...record, steps };
+}
+
+/**
+ * The execution as it went so far: what is stored, with the steps that the workflow worked out by itself since. Those
+ * are written with the step that reads this, so its texts would not see them in the store.
+ */
+export const readSoFar = async (
+  deps: Pick<Deps, 'cache'>,
+  input: Pick<StepInput, 'execution_id' | 'seq' | 'pure'>,
+): Promise<ExecutionRecord> => withSlots(await readRunning(deps, input), pureSlots(input.pure));
+
 /** The execution a step works on. The first step begins it, unless an attempt before this one did. */
 export async function readForStep(deps: Deps, input: StepInput, isAttemptFirst: boolean): Promise<ExecutionRecord> {
   if (input.begins) return begin(deps, input.execution_id, input.slot);
   // Another attempt may have written in between, so only the first trusts this worker's copy.
-  return readRunning(deps, { execution_id: input.execution_id, seq: isAttemptFirst ? input.seq : -1 });
+  return readSoFar(deps, { ...input, seq: isAttemptFirst ? input.seq : -1 });
 }
 
 /** Keeps what was just written at hand, and counts the run when this write ended it. */

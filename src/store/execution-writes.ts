@@ -4,20 +4,17 @@ import type { PureRecord } from '../contracts/messages';
 import type { Store } from './collection';
 import { executions, hasEnded, OPEN_STATUSES, type ExecutionRecord, type StepSlot } from './executions';
 
-const pureFields = (pure: PureRecord[]): Record<string, unknown> =>
-  Object.fromEntries(
-    pure.flatMap((record): [string, unknown][] => [
-      [`steps.${record.slot}.status`, record.status],
-      [`steps.${record.slot}.output`, record.output],
-      [`steps.${record.slot}.started_at`, new Date(record.started_at)],
-      [`steps.${record.slot}.completed_at`, new Date(record.completed_at)],
-    ]),
-  );
-
 export interface SlotWrite {
   index: number;
   fields: Partial<StepSlot>;
 }
+
+/** Steps the workflow worked out by itself, as the record will hold them. */
+export const pureSlots = (pure: readonly PureRecord[]): SlotWrite[] =>
+  pure.map(({ slot, status, output, started_at: startedAt, completed_at: completedAt }) => ({
+    index: slot,
+    fields: { status, output, started_at: new Date(startedAt), completed_at: new Date(completedAt) },
+  }));
 
 const slotFields = (...slots: SlotWrite[]): Record<string, unknown> =>
   Object.fromEntries(
@@ -51,8 +48,7 @@ const endFields = (write: Write): Record<string, unknown> =>
  */
 export function writeExecution(store: Store, write: Write): Promise<ExecutionRecord | null> {
   const set: Record<string, unknown> = {
-    ...pureFields(write.pure ?? []),
-    ...slotFields(...(write.slots ?? [])),
+    ...slotFields(...pureSlots(write.pure ?? []), ...(write.slots ?? [])),
     ...(write.next === undefined
       ? {}
       : slotFields({ index: write.next, fields: { status: 'running', started_at: write.now } })),
