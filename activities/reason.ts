@@ -4,8 +4,7 @@ import { createHash } from 'node:crypto';
 import type { StepInput, StepResult } from '../src/contracts/messages';
 import type { ModelTier } from '../src/contracts/step';
 import { creditsFor, estimateCredits, monthOf } from '../src/domain/credits';
-import { readPath } from '../src/domain/paths';
-import { placeholdersOf } from '../src/domain/placeholders';
+import { renderApart } from '../src/domain/text';
 import { ProviderError } from '../src/providers/error';
 import { buildPrompt } from '../src/providers/prompt';
 import { settle, type Reservation } from '../src/store/credits';
@@ -25,13 +24,7 @@ const SYSTEM =
  * where an instruction could.
  */
 function promptOf(run: StepRun<'ai_reason'>): string {
-  const { prompt } = run.step;
-  const data: Record<string, unknown> = {};
-  for (const { path } of placeholdersOf(prompt)) data[path] = readPath(run.scope, path) ?? '';
-  const instruction = prompt.replace(
-    /\{\{\s*(?:[a-z]+\s+)?([A-Za-z_][\w.-]*)[^}]*\}\}/g,
-    (_match, path: string) => `[${path}]`,
-  );
+  const { text: instruction, values: data } = renderApart(run.step.prompt, run.scope);
   const fence = createHash('sha256').update(run.key).digest('hex').slice(0, 12);
   return buildPrompt({ instruction, data, fence });
 }

@@ -136,6 +136,50 @@ function render(template: string, scope: unknown, escape: Escape, budget: Budget
 export const renderText = (template: string, scope: unknown, options: { escapeHtml: boolean }): string =>
   render(template, scope, options.escapeHtml ? escapeExpression : asIs, { left: RENDERED_MAX });
 
+/** A text that names its values, and what stands behind each name. */
+interface Apart {
+  text: string;
+  values: Record<string, unknown>;
+}
+
+/** A name nobody else has: the path the value comes from, numbered where it is asked for in several forms. */
+function nameFor(args: readonly Argument[], taken: ReadonlyMap<string, unknown>): string | undefined {
+  const source = args.find((arg) => 'path' in arg);
+  if (!source) return undefined;
+  const path = source.path.join('.');
+  let name = path;
+  for (let form = 2; taken.has(name); form += 1) name = `${path}-${form}`;
+  return name;
+}
+
+/**
+ * A text with each placeholder named instead of filled, and the values beside it: what came from outside never gets
+ * into the text. A value without a helper stays as it is; one with a helper is the text the helper makes.
+ */
+export function renderApart(template: string, scope: unknown): Apart {
+  const budget: Budget = { left: RENDERED_MAX };
+  const names = new Map<string, string>();
+  const values = new Map<string, unknown>();
+  let text = '';
+  for (const part of partsOf(template)) {
+    if (part.kind === 'text') {
+      text += part.text;
+      continue;
+    }
+    const form = JSON.stringify([part.helper, part.args]);
+    const name = names.get(form) ?? nameFor(part.args, values);
+    if (name === undefined) text += fill(part, scope);
+    else if (!values.has(name)) {
+      const value = part.helper ? fill(part, scope) : (read(part.args[0], scope) ?? '');
+      spend(budget, typeof value === 'string' ? value.length : toJson(value).length);
+      names.set(form, name);
+      values.set(name, value);
+    }
+    if (name !== undefined) text += `[${name}]`;
+  }
+  return { text, values: Object.fromEntries(values) };
+}
+
 const LONE_SURROGATE = /[\ud800-\udfff]/gu;
 const encodeForUrl: Escape = (text) => encodeURIComponent(text.replace(LONE_SURROGATE, '\ufffd'));
 const DOTS = /^(?:\.|%2e){1,2}$/i;

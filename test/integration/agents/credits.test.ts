@@ -58,8 +58,8 @@ describe('exhaustion', () => {
     });
     expect(statusesOf(done)).toEqual(['one completed', 'two failed', 'vars skipped']);
     expect(stepOf(done, 'two')).toMatchObject({ error: { code: 'credit_insufficient' }, credits_used: 0 });
-    expect((await get(org, '/credits')).body).toMatchObject({ total_used: 1, remaining: 0, reserved: 0 });
     await expectSums(org, 1);
+    expect((await get(org, '/credits')).body).toMatchObject({ total_used: 1, remaining: 0, reserved: 0 });
   });
 
   test('without any credits events are still taken, and steps that need none still run', async () => {
@@ -91,10 +91,10 @@ describe('exhaustion', () => {
     const org = await harness.newOrg({ credits: cost });
     const done = await runToEnd(org, [think('one', tier)]);
     expect([done['status'], done['credits_used']]).toEqual(['completed', cost]);
+    await expectSums(org, cost);
     const { body } = await get(org, '/credits');
     expect(body).toMatchObject({ total_used: cost, allocation: cost, remaining: 0 });
     expect(body['by_model']).toEqual({ quick: 0, standard: 0, premium: 0, expert: 0, [tier]: cost });
-    await expectSums(org, cost);
   });
 
   test('a long prompt costs a block for each 8 000 tokens', async () => {
@@ -122,8 +122,8 @@ describe('exhaustion', () => {
     expect(new Set(failed.map((execution) => text(execution['status_reason'])))).toEqual(
       new Set(['credit_insufficient']),
     );
-    expect((await get(org, '/credits')).body).toMatchObject({ total_used: 7, remaining: 0, reserved: 0 });
     await expectSums(org, 7);
+    expect((await get(org, '/credits')).body).toMatchObject({ total_used: 7, remaining: 0, reserved: 0 });
   });
 
   test('several agents share the allocation, and each sees what it used', async () => {

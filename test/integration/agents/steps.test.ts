@@ -405,6 +405,17 @@ describe('notification', () => {
 });
 
 describe('ai_reason and delay', () => {
+  test('a prompt takes the helpers that other texts take, and is charged for what they leave', async () => {
+    const prompt =
+      'Look at {{truncate event_payload.long 10}}, {{default event_payload.none "fallback"}}, {{upper event_payload.u}}, {{date event_payload.at "YYYY"}}, {{length event_payload.l}}.';
+    const org = await harness.newOrg({ credits: 1 });
+    const payload = { long: 'Abcdefghi '.repeat(10_000), u: 'loud', at: '2026-11-20T10:00:00Z', l: [1, 2, 3] };
+    const done = await runToEnd([{ type: 'ai_reason', id: 'think', tier: 'quick', prompt }], payload, org);
+    // The offline provider answers from the data alone: the values stand there, not in the instruction.
+    expect(stepOf(done, 'think')['output']).toEqual({ text: 'Abcdefghi…\n\nfallback\n\nLOUD\n\n2026\n\n3' });
+    expect(done).toMatchObject({ status: 'completed', credits_used: 1 });
+  });
+
   test('the offline provider answers from the data, says that it is offline, and is charged by tier', async () => {
     const think = { type: 'ai_reason', id: 'think', tier: 'quick', prompt: 'Summarise: {{event_payload.title}}' };
     const done = await runToEnd([think, set('after', { said: '{{steps.think.output.text}}' })], {

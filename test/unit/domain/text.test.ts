@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { RENDERED_MAX, renderText, renderUrl, renderValue, TextError } from '../../../src/domain/text';
+import { RENDERED_MAX, renderApart, renderText, renderUrl, renderValue, TextError } from '../../../src/domain/text';
 
 const scope = {
   event_payload: {
@@ -194,5 +194,64 @@ describe('renderValue', () => {
   test('nesting without end is refused', () => {
     const deep = JSON.parse(`${'['.repeat(9_000)}${']'.repeat(9_000)}`) as unknown;
     expect(() => renderValue(deep, scope)).toThrow('32 levels');
+  });
+});
+
+describe('renderApart', () => {
+  const apart = (template: string) => renderApart(template, scope);
+
+  test('values stand beside the text, which names them', () => {
+    expect(apart('About {{event_payload.contact}}: {{event_payload.missing}}{{ event_payload.count }}.')).toEqual({
+      text: 'About [event_payload.contact]: [event_payload.missing][event_payload.count].',
+      values: {
+        'event_payload.contact': scope.event_payload.contact,
+        'event_payload.missing': '',
+        'event_payload.count': 3,
+      },
+    });
+  });
+
+  test.each([
+    ['truncate event_payload.title 7', '  Disk…'],
+    ['trim event_payload.title', 'Disk <full> & slow'],
+    ['default event_payload.none "fallback"', 'fallback'],
+    ['default event_payload.none event_payload.contact.name', 'Ada'],
+    ['upper event_payload.contact.name', 'ADA'],
+    ['date event_payload.due_at "YYYY"', '2026'],
+    ['length event_payload.tags', '3'],
+    ['join event_payload.tags "+"', 'disk+vip+7'],
+    ['json event_payload.contact.name', '"Ada"'],
+  ])('{{%s}} is what its helper makes of it', (inside, expected) => {
+    const path = inside.split(' ')[1] ?? '';
+    expect(apart(`It is {{${inside}}}.`)).toEqual({ text: `It is [${path}].`, values: { [path]: expected } });
+  });
+
+  test('each form of a value has a name of its own, and the same form the same', () => {
+    const name = 'event_payload.contact.name';
+    expect(apart(`{{${name}}} {{upper ${name}}} {{lower ${name}}} {{upper ${name}}} {{ ${name} }}`)).toEqual({
+      text: `[${name}] [${name}-2] [${name}-3] [${name}-2] [${name}]`,
+      values: { [name]: 'Ada', [`${name}-2`]: 'ADA', [`${name}-3`]: 'ada' },
+    });
+  });
+
+  test('what the author alone has written stays in the text', () => {
+    expect(apart('Say {{upper "hello"}}.')).toEqual({ text: 'Say HELLO.', values: {} });
+  });
+
+  test('no value gets into the text, whatever it holds and whatever is done to it', () => {
+    const helped = ['', 'upper ', 'lower ', 'trim ', 'json ', 'join ', 'date ', 'length '];
+    fc.assert(
+      fc.property(fc.string({ minLength: 1 }), (value) => {
+        const template = helped.map((helper) => `<{{${helper}event_payload.said}}>`).join('');
+        const { text } = renderApart(template, { event_payload: { said: value } });
+        expect(text).toMatch(/^(?:<\[event_payload\.said(?:-[2-8])?\]>){8}$/);
+      }),
+    );
+  });
+
+  test('values that would fill the memory are refused, and so is a text that cannot be read', () => {
+    const large = { event_payload: { said: 'x'.repeat(RENDERED_MAX) } };
+    expect(() => renderApart('{{event_payload.said}} {{upper event_payload.said}}', large)).toThrow(TextError);
+    expect(() => renderApart('{{shout event_payload.said}}', large)).toThrow(TextError);
   });
 });
