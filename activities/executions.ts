@@ -2,13 +2,12 @@
 import type { BeginInput, FinishInput, StepInput, StepResult } from '../src/contracts/messages';
 import type { ErrorInfo } from '../src/contracts/execution';
 import { isAtFault } from '../src/domain/agent-breaker';
-import { monthOf } from '../src/domain/credits';
-import { release } from '../src/store/credits';
 import { denyGates } from '../src/store/audit-trail';
 import { endExecution, writeExecution } from '../src/store/execution-writes';
 import { hasEnded, type ExecutionRecord } from '../src/store/executions';
 import { judgeAgent } from './breaker';
 import type { Deps } from './deps';
+import { giveBack } from './holding';
 import { recorded, withLight } from './light';
 import { begin, keep, patiently, readRunning } from './record';
 
@@ -36,19 +35,8 @@ export async function recordFailure(deps: Deps, input: StepInput & { error: Erro
     ...(input.completes ? { status: 'completed' as const } : {}),
   });
   const record = written ? keep(deps, written) : await readRunning(deps, { ...input, seq: -1 });
+  await giveBack(deps, record, [record.steps[input.slot]]);
   return { ...recorded(record, input, [input.slot]), credits: 0 };
-}
-
-/** Gives back what AI steps that never finished still hold. Settled calls are left alone by their tombstones. */
-async function releaseHeld(deps: Deps, record: ExecutionRecord): Promise<void> {
-  const open = record.steps.filter(
-    (slot) => slot.step_type === 'ai_reason' && slot.status !== 'completed' && slot.started_at !== null,
-  );
-  const months = [...new Set([monthOf(record.created_at), monthOf(deps.clock.now())])];
-  for (const slot of open) {
-    for (const month of months)
-      await release(deps.store, { orgId: record.org_id, month, id: `${record._id}:${slot.path}` }, deps.clock.now());
-  }
 }
 
 /** Ends the execution by compare-and-set: whoever ended it first stays right. */
@@ -90,7 +78,7 @@ export async function finishExecution(
     now,
   });
   const record = written ?? (await readRunning(deps, { execution_id: input.execution_id, seq: -1 }));
-  await releaseHeld(deps, record);
+  await giveBack(deps, record, record.steps);
   return ended(deps, input, written);
 }
 

@@ -1,8 +1,8 @@
-/** Credits are held before a model is asked, once per call however many attempts it takes. */
+/** Credits are held before a model is asked, once per call however many attempts it takes, until its step is over. */
 import type { StepInput } from '../src/contracts/messages';
-import { ALLOCATION } from '../src/domain/credits';
-import { ensureMonth, reserve, type Reservation } from '../src/store/credits';
-import { hasEnded } from '../src/store/executions';
+import { ALLOCATION, monthOf, monthsBefore } from '../src/domain/credits';
+import { ensureMonth, readMonth, reserve, settle, type Reservation } from '../src/store/credits';
+import { hasEnded, type ExecutionRecord, type StepSlot } from '../src/store/executions';
 import { readTenant } from '../src/store/tenants';
 import { bookingOf } from './booking';
 import type { Deps } from './deps';
@@ -51,5 +51,31 @@ export async function holdCredits(
       'credit_insufficient',
       `The step needs about ${reservation.credits} credits; the org has fewer left this month.`,
     );
+  }
+}
+
+/**
+ * Settles what AI steps that are over without an answer still hold: by what the record says the call cost, which is
+ * nothing for most. Only for steps that get no further attempt: one that came later would be made for nothing.
+ */
+export async function giveBack(
+  deps: Pick<Deps, 'clock' | 'store'>,
+  record: ExecutionRecord,
+  slots: readonly (StepSlot | undefined)[],
+): Promise<void> {
+  const calls = slots.filter((slot) => slot?.step_type === 'ai_reason' && slot.status !== 'completed');
+  if (calls.length === 0) return;
+  const now = deps.clock.now();
+  // A call is held in the month it began in, which may be over by now.
+  const months = [monthOf(now), ...monthsBefore(now, 1)].filter((month) => month >= monthOf(record.created_at));
+  for (const month of months) {
+    const account = await readMonth(deps.store, record.org_id, month);
+    for (const slot of calls) {
+      const id = `${record._id}:${slot?.path}`;
+      const held = account?.open[id];
+      if (!held || 'done' in held) continue;
+      const call = { orgId: record.org_id, month, id, agentId: held.agent, tier: held.tier, credits: held.n };
+      await settle(deps.store, call, bookingOf(record, slot)?.used ?? 0, now);
+    }
   }
 }

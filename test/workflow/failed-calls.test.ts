@@ -1,0 +1,109 @@
+/** What an AI step holds is given back as soon as it has failed for good; attempts that are followed by another keep it. */
+import { join } from 'node:path';
+import { choosePort } from '../../scripts/services/ports';
+import { openStore, type OpenStore } from '../../src/store/connect';
+import { activeAgent, definitionWith, GATE, openGateOf, REASON, run } from '../support/agents';
+import { createOrg, joinStack, text, waitFor, waitForExecution, type Body, type TestOrg } from '../support/harness';
+import { productProcess, type ProductProcess } from '../support/processes';
+import { creditSums } from '../support/records';
+import { startModelApi, type ModelApi } from '../support/stand-ins/model-api';
+
+const processes: ProductProcess[] = [];
+let model: ModelApi;
+let store: OpenStore;
+let org: TestOrg;
+let newOrg: () => Promise<TestOrg>;
+
+/** An api and a worker of their own, whose model fails as the test says. */
+beforeAll(async () => {
+  const harness = joinStack();
+  const { address } = harness;
+  await harness.close();
+  model = await startModelApi();
+  const port = String(await choosePort());
+  const ai = { AI_PROVIDER: 'openai_compatible', AI_BASE_URL: model.url, AI_API_KEY: 'test', AI_MODEL_QUICK: 'small' };
+  const env = { ...address.env, ...ai, PORT: port, TEMPORAL_TASK_QUEUE: 'failed-calls' };
+  const start = async (name: 'api' | 'worker', script: string): Promise<void> => {
+    const logFile = join(process.cwd(), `.signalbox/test-logs/${name}-failed-calls.log`);
+    const product = productProcess({ script, env, readyText: `"msg":"${name} ready"`, logFile });
+    processes.push(product);
+    await product.start();
+  };
+  await Promise.all([start('api', 'src/main.ts'), start('worker', 'worker/main.ts')]);
+  store = openStore(address.env['MONGODB_URI'] ?? '');
+  newOrg = () => createOrg(store, { ...address, env, baseUrl: `http://127.0.0.1:${port}` });
+});
+beforeEach(async () => {
+  org = await newOrg();
+});
+
+afterAll(async () => {
+  await Promise.all(processes.map((product) => product.stop()));
+  await Promise.all([store.close(), model.stop()]);
+});
+
+const TWICE = { retry: { max_attempts: 2, initial: '1s', max: '1s' } };
+const GOES_ON = { ...TWICE, on_error: 'continue' };
+const SOON = { type: 'delay', id: 'soon', for: '1s' };
+const unavailable = () => ({ raw: { status: 503, body: {} } });
+
+async function start(...steps: object[]): Promise<string> {
+  await activeAgent(org, definitionWith(steps as Record<string, unknown>[]));
+  return run(org);
+}
+
+const sums = () => creditSums(store, org.id);
+const thinkOf = (execution: Body): Body =>
+  (execution['steps'] as unknown as Body[]).find((step) => text(step['step_id']) === 'think') ?? {};
+
+/** What a step costs is booked behind its record; all figures are one number then, and nothing is held. */
+async function expectBooked(total: number): Promise<void> {
+  await waitFor(async () => (await sums()).held === 0, { what: 'nothing is held' });
+  expect(await sums()).toEqual({ total, byAgent: total, byModel: total, bySteps: total, byExecutions: total, held: 0 });
+}
+
+test.each([
+  ['as the first step', [{ ...REASON, ...GOES_ON }, GATE]],
+  ['behind a delay', [SOON, { ...REASON, ...GOES_ON }, GATE]],
+])('a step that failed for good holds nothing while its execution goes on: %s', async (_name, steps) => {
+  model.setReply(unavailable);
+  const asked = model.requests.length;
+  const id = await start(...steps);
+  await openGateOf(org, id);
+  expect(model.requests.length - asked).toBe(2);
+  expect(await sums()).toMatchObject({ total: 0, bySteps: 0, held: 0 });
+  await org.call('POST', `/agents/api/executions/${id}/cancel`);
+});
+
+test.each([
+  ['as the first step', [{ ...REASON, ...TWICE }]],
+  ['behind a delay', [SOON, { ...REASON, ...TWICE }]],
+])('a step that ends its execution holds nothing either: %s', async (_name, steps) => {
+  model.setReply(unavailable);
+  const ended = await waitForExecution(org, await start(...steps), ['failed']);
+  expect(thinkOf(ended)).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
+  await expectBooked(0);
+});
+
+test('a call that succeeds at the second attempt holds its credits in between, and is booked once', async () => {
+  let calls = 0;
+  const seen: number[] = [];
+  model.setReply(() => ((calls += 1) === 1 ? unavailable() : 'All is well.'));
+  const id = await start({ ...REASON, ...GOES_ON }, GATE);
+  await waitFor(async () => calls > 0 && seen.push((await sums()).held), { what: 'the first attempt' });
+  const waiting = await waitForExecution(org, id, ['waiting_approval']);
+  expect(seen[0]).toBe(1);
+  expect(thinkOf(waiting)).toMatchObject({ status: 'completed', attempts: 2, credits_used: 1 });
+  await org.call('POST', `/agents/api/executions/${id}/cancel`);
+  await expectBooked(1);
+});
+
+test('tokens of an answer that was of no use are booked once, although the execution goes on', async () => {
+  model.setReply(() => 'no object at all');
+  const schema = { output_schema: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] } };
+  const id = await start({ ...REASON, ...GOES_ON, ...schema }, GATE);
+  await openGateOf(org, id);
+  const waiting = await waitForExecution(org, id, ['waiting_approval']);
+  expect(thinkOf(waiting)).toMatchObject({ status: 'failed', credits_used: 1, error: { code: 'invalid_output' } });
+  await expectBooked(1);
+});
