@@ -3,11 +3,9 @@ import type { Context } from '../src/context';
 import type { Providers } from '../src/providers/providers';
 import type { Background } from './background';
 import type { ExecutionCache } from './execution-cache';
-import type { RunTallies } from './run-tallies';
 
 export interface Deps extends Context {
   providers: Providers;
   cache: ExecutionCache;
-  tallies: RunTallies;
   background: Background;
 }

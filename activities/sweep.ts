@@ -70,7 +70,8 @@ async function repairQuiet(deps: Deps, record: ExecutionRecord): Promise<string>
     end.status === 'failed'
       ? { code: end.reason, message: `The workflow closed as ${status} before the execution ended.` }
       : null;
-  await endExecution(deps.store, { id: record._id, orgId: record.org_id, ...end, error, now });
+  const ended = await endExecution(deps.store, { id: record._id, orgId: record.org_id, ...end, error, now });
+  if (ended) deps.tallies.add(ended);
   return 'ended';
 }
 

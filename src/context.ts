@@ -7,6 +7,7 @@ import type { Engine } from './engine/connect';
 import type { Log } from './log';
 import type { Store } from './store/collection';
 import type { Outbox } from './events/outbox';
+import type { RunTallies } from './events/run-tallies';
 import type { Dispatcher } from './events/webhooks/dispatch';
 import type { WebhookSender } from './providers/webhooks';
 import type { Mail } from './providers/mail';
@@ -27,4 +28,6 @@ export interface Context {
   /** Sends events to webhook endpoints; what is left over is picked up by the relay. */
   dispatch: Dispatcher;
   sender: WebhookSender;
+  /** Counts runs that have ended. */
+  tallies: RunTallies;
 }

@@ -74,6 +74,7 @@ async function main(): Promise<void> {
     await context.outbox.idle();
     await context.dispatch.idle();
     await context.outbox.idle();
+    await context.tallies.close();
     await context.sender.close();
     await guard.close();
     context.mail.close();

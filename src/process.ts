@@ -6,6 +6,7 @@ import { createSealer } from './domain/sealed-token';
 import { createSecretBox } from './domain/secret-box';
 import { connectEngine } from './engine/connect';
 import { createOutbox } from './events/outbox';
+import { createRunTallies } from './events/run-tallies';
 import { createDispatcher } from './events/webhooks/dispatch';
 import { createLog } from './log';
 import { createWebhookSender } from './providers/webhooks';
@@ -18,18 +19,21 @@ export interface ProcessContext extends Context {
 
 /** Builds a process's context from the environment. Nothing is awaited: what is away is reported when it is used. */
 export function createContext(config: Config = readConfig()): ProcessContext {
+  const store = openStore(config.mongodbUri);
+  const log = createLog(config.logLevel);
   const context: ProcessContext = {
     config,
-    store: openStore(config.mongodbUri),
+    store,
     engine: connectEngine(config.temporal),
     clock: systemClock,
-    log: createLog(config.logLevel),
+    log,
     sealer: createSealer(config.secrets.token),
     secrets: createSecretBox(config.secrets.keyPepper),
     mail: createMail(config.mail),
     outbox: createOutbox(() => context),
     dispatch: createDispatcher(() => context),
     sender: createWebhookSender(config.webhooks),
+    tallies: createRunTallies({ store, log }),
   };
   return context;
 }

@@ -3,7 +3,6 @@ import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { createBackground } from '../activities/background';
 import { createExecutionCache } from '../activities/execution-cache';
-import { createRunTallies } from '../activities/run-tallies';
 import type { Deps } from '../activities/deps';
 import { ensureSchedules } from '../src/engine/schedules';
 import { createContext, onStopSignal, type ProcessContext } from '../src/process';
@@ -45,7 +44,6 @@ async function main(): Promise<void> {
     ...context,
     providers,
     cache: createExecutionCache(context.store),
-    tallies: createRunTallies(context),
     background: createBackground(context),
   };
   const bundle =

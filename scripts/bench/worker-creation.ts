@@ -1,7 +1,6 @@
 /** Times the creation of a worker with a prebuilt bundle. Runs in a process of its own, which is then ended. */
 import { createBackground } from '../../activities/background';
 import { createExecutionCache } from '../../activities/execution-cache';
-import { createRunTallies } from '../../activities/run-tallies';
 import { createContext } from '../../src/process';
 import { createProviders } from '../../src/providers/providers';
 import { createWorker, installRuntime } from '../../worker/run';
@@ -15,7 +14,6 @@ async function main(): Promise<void> {
     ...context,
     providers,
     cache: createExecutionCache(context.store),
-    tallies: createRunTallies(context),
     background: createBackground(context),
   };
   const startedAt = performance.now();

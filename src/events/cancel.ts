@@ -25,8 +25,10 @@ export async function cancelRecord(
     error: null,
     now,
   });
+  if (!ended) return null;
+  context.tallies.add(ended);
   // A gate that opened between the two writes belongs to an execution that is over.
-  if (ended) await denyGates(context, record._id, now);
+  await denyGates(context, record._id, now);
   return ended;
 }
 

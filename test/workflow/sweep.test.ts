@@ -4,6 +4,7 @@ import { SWEEP, workflowIdOf } from '../../src/contracts/messages';
 import { connectEngine, type Engine } from '../../src/engine/connect';
 import { newId } from '../../src/domain/ids';
 import { monthOf } from '../../src/domain/credits';
+import { readStats } from '../../src/store/agent-runs';
 import { agents, claimSlot, readRuntime } from '../../src/store/agents';
 import { approvals } from '../../src/store/approvals';
 import { credits, ensureMonth, readMonth, reserve, settle } from '../../src/store/credits';
@@ -59,6 +60,9 @@ test('a workflow that an operator terminated ends its record as failed and close
   expect(list(ended['steps']).map((step) => step['status'])).toEqual(['skipped', 'skipped']);
   const gate = list((await org.call('GET', `/agents/api/approvals?execution_id=${id}`)).body['approvals'])[0];
   expect(gate).toMatchObject({ status: 'denied', decided_by: 'system:execution_cancelled' });
+  const agentId = text(ended['agent_id']);
+  const counted = await waitFor(async () => (await readStats(harness.store, org.id)).get(agentId));
+  expect(counted).toMatchObject({ total: 1, failed: 1 });
 });
 
 test('a record that the engine never heard of is started', async () => {

@@ -1,11 +1,12 @@
 /** Run figures of agents, added up in memory and written together: a finished run costs no write of its own. */
-import { addRuns, type RunTally } from '../src/store/agent-runs';
-import type { Context } from '../src/context';
-import type { ExecutionRecord } from '../src/store/executions';
+import type { Context } from '../context';
+import { addRuns, type RunTally } from '../store/agent-runs';
+import type { ExecutionRecord } from '../store/executions';
 
 const FLUSH_MS = 500;
 
 export interface RunTallies {
+  /** Counts a run. Only for whoever's write has ended it: of several who try, the store lets one. */
   add(record: ExecutionRecord): void;
   /** Writes what is pending and stops the timer. */
   close(): Promise<void>;
@@ -21,7 +22,7 @@ const emptyTally = (record: ExecutionRecord): RunTally => ({
   lastRunAt: new Date(0),
 });
 
-/** Builds the tallies of a worker. A killed worker loses at most half a second of figures, never of records. */
+/** Builds the tallies of a process. One that is killed loses at most half a second of figures, never of records. */
 export function createRunTallies({ store, log }: Pick<Context, 'store' | 'log'>): RunTallies {
   let pending = new Map<string, RunTally>();
   const flush = async (): Promise<void> => {
@@ -47,6 +48,8 @@ export function createRunTallies({ store, log }: Pick<Context, 'store' | 'log'>)
     if (tally.lastRunAt > known.lastRunAt) known.lastRunAt = tally.lastRunAt;
   };
   const timer = setInterval(() => void (pending.size > 0 && flush()), FLUSH_MS);
+  // What is pending is written when the process stops; the timer alone must not keep it alive.
+  timer.unref();
   return {
     add(record) {
       const ended = record.completed_at ?? new Date(0);

@@ -1,0 +1,96 @@
+/** The figures of an agent: each run that has ended counts once, whoever ended it and however many tried to. */
+import { readConfig } from '../../../src/config';
+import { workflowIdOf } from '../../../src/contracts/messages';
+import { connectEngine, type Engine } from '../../../src/engine/connect';
+import { readStats } from '../../../src/store/agent-runs';
+import { activeAgent, definitionWith, GATE, openGateOf, run, VARIABLES } from '../../support/agents';
+import {
+  joinStack,
+  text,
+  waitFor,
+  waitForExecution,
+  type Body,
+  type Harness,
+  type TestOrg,
+} from '../../support/harness';
+import { get, post, remove } from './support';
+
+let harness: Harness;
+let engine: Engine;
+beforeAll(() => {
+  harness = joinStack();
+  engine = connectEngine(readConfig(harness.address.env).temporal);
+});
+afterAll(async () => {
+  await engine.close();
+  await harness.close();
+});
+
+const IS_ADA = { field: 'event_payload.name', operator: 'eq', value: 'Ada' };
+
+/** Runs that wait at a gate when the event names Ada, and complete at once otherwise. */
+const gatedAgent = (org: TestOrg): Promise<string> =>
+  activeAgent(org, definitionWith([{ ...GATE, when: IS_ADA }, VARIABLES]));
+
+async function waitingRun(org: TestOrg): Promise<{ id: string; gate: string }> {
+  const id = await run(org);
+  return { id, gate: text((await openGateOf(org, id))['id']) };
+}
+
+/** The figures once they tell of so many runs. */
+const figuresOf = (org: TestOrg, agent: string, runs: number): Promise<Body> =>
+  waitFor(
+    async () => {
+      const { stats } = (await get(org, `/agents/${agent}`)).body;
+      return Number(stats?.['total_runs']) >= runs && stats;
+    },
+    { what: `${runs} runs are counted` },
+  );
+
+const cancel = (org: TestOrg, id: string) => post(org, `/executions/${id}/cancel`);
+const cancelInEngine = (id: string) => engine.client.workflow.getHandle(workflowIdOf(id)).cancel();
+
+test('a run that was cancelled through the API counts, and is the last one that ran', async () => {
+  const org = await harness.newOrg();
+  const agent = await gatedAgent(org);
+  const { id } = await waitingRun(org);
+  await cancel(org, id);
+  const cancelled = await waitForExecution(org, id, ['cancelled']);
+  expect(await figuresOf(org, agent, 1)).toMatchObject({
+    total_runs: 1,
+    success_rate: 0,
+    last_run_at: cancelled['completed_at'],
+  });
+});
+
+test('each run counts once, however many ended it, and people’s decisions leave the rate as it is', async () => {
+  const org = await harness.newOrg();
+  const agent = await gatedAgent(org);
+  const [byOne, byMany, inEngine, byBoth, denied] = await Promise.all([1, 2, 3, 4, 5].map(() => waitingRun(org)));
+  if (!byOne || !byMany || !inEngine || !byBoth || !denied) throw new Error('five runs wait');
+  await Promise.all([
+    cancel(org, byOne.id),
+    ...[1, 2, 3, 4].map(() => cancel(org, byMany.id)),
+    cancelInEngine(inEngine.id),
+    cancel(org, byBoth.id),
+    cancelInEngine(byBoth.id),
+    post(org, `/approvals/${denied.gate}/decision`, { decision: 'denied' }),
+  ]);
+  for (const { id } of [byOne, byMany, inEngine, byBoth, denied]) await waitForExecution(org, id, ['cancelled']);
+  await waitForExecution(org, await run(org, { name: 'Bob' }), ['completed']);
+  await figuresOf(org, agent, 6);
+  // Whoever counted one of them a second time has done so by the time that another run is counted.
+  await waitForExecution(org, await run(org, { name: 'Bob' }), ['completed']);
+  expect(await figuresOf(org, agent, 7)).toMatchObject({ total_runs: 7, success_rate: 1 });
+});
+
+test('runs that end because their agent is deleted count', async () => {
+  const org = await harness.newOrg();
+  const agent = await gatedAgent(org);
+  const { id } = await waitingRun(org);
+  await remove(org, `/agents/${agent}`);
+  const ended = await waitForExecution(org, id, ['cancelled']);
+  const counted = await waitFor(async () => (await readStats(harness.store, org.id)).get(agent));
+  expect(counted).toMatchObject({ total: 1, completed: 0, failed: 0 });
+  expect(counted.last_run_at?.toISOString()).toBe(ended['completed_at']);
+});
