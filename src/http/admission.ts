@@ -7,6 +7,7 @@ import { MAIL_PER_MINUTE, rateHeaders, rateProblem, refusing, windowLimit } from
 import { sessionTokens, type SessionTokens } from '../services/console/session-token';
 import type { Charge, Reading } from '../store/guards';
 import { authorise, portalRefusal } from './auth-access';
+import { createGuessLimiter, type GuessLimiter } from './auth-guesses';
 import { createAddressLimiter, networkOf, type AddressLimiter, type AddressPolicy } from './auth-ip';
 import { createMeter, policyStates, withoutCharge, type Meter } from './auth-meter';
 import { createUsageCounter, type UsageCounter } from './auth-usage';
@@ -39,6 +40,7 @@ interface Desk {
   auth: authentication.Authenticator;
   meter: Meter;
   addresses: AddressLimiter;
+  guesses: GuessLimiter;
   usage: UsageCounter;
   tokens: SessionTokens;
 }
@@ -98,12 +100,17 @@ async function subjectOf(desk: Desk, visit: Visit): Promise<authentication.Subje
   }
 }
 
-/** What the store says about the subject. Only here can a stranger cost store reads, so here the address limit bites. */
+/** An address that has used up its refusals may send no more guesses; whoever has a key must not wait for others' faults. */
+async function refuseGuess(desk: Desk, visit: Visit, subject: authentication.Subject): Promise<void> {
+  if (subject.isSigned || desk.auth.isKnown(subject)) return;
+  const state = desk.addresses.read(visit.network, 'ip', nowOf(desk).getTime());
+  if (state.remaining > 0 || (await desk.guesses.isIssued(subject.id))) return;
+  throw rateProblem([refusing(state)]);
+}
+
+/** What the store says about the subject. */
 async function hold(desk: Desk, visit: Visit, subject: authentication.Subject): Promise<authentication.Held> {
-  if (!subject.isSigned && !desk.auth.isKnown(subject)) {
-    const state = desk.addresses.read(visit.network, 'ip', nowOf(desk).getTime());
-    if (state.remaining === 0) throw rateProblem([refusing(state)]);
-  }
+  await refuseGuess(desk, visit, subject);
   const held = await desk.auth.hold(subject);
   if (!held) throw unknownCaller(desk, visit);
   if (!authentication.refusalOf(held.loaded, nowOf(desk))) return held;
@@ -269,6 +276,7 @@ export function createGuard(context: Context, meter: Meter = createMeter(context
     auth: authentication.createAuthenticator(context),
     meter,
     addresses: createAddressLimiter(),
+    guesses: createGuessLimiter(context),
     usage: createUsageCounter(context),
     tokens: sessionTokens(context.config),
   };

@@ -49,6 +49,7 @@ export type Loaded = LoadedKey | LoadedSession | LoadedPortal;
 
 /** A credential that is genuine as far as arithmetic can tell, and how to ask the store about it. */
 export interface Subject {
+  /** Of a key its hash. */
   id: string;
   /** True when a signature of ours proved it, so that asking the store about it is no stranger's doing. */
   isSigned: boolean;

@@ -43,6 +43,15 @@ export async function findKeyByHash(store: Store, hash: string): Promise<KeyReco
   return keys.in(store).findOne({ hash }).lean<KeyRecord>();
 }
 
+/** Those of the hashes that belong to keys, revoked or not; read from the index alone. */
+export async function findIssuedHashes(store: Store, hashes: readonly string[]): Promise<Set<string>> {
+  const found = await keys
+    .in(store)
+    .find({ hash: { $in: [...hashes] } }, { _id: 0, hash: 1 })
+    .lean<Pick<KeyRecord, 'hash'>[]>();
+  return new Set(found.map(({ hash }) => hash));
+}
+
 /** The org's key, revoked or not. */
 export async function findKey(store: Store, orgId: string, keyId: string): Promise<KeyRecord | null> {
   return keys.in(store).findOne({ _id: keyId, orgId }).lean<KeyRecord>();

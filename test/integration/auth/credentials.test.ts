@@ -168,20 +168,6 @@ describe('keys', () => {
     const guard = createGuard(testContext(store, { config }));
     expect((await refusalOf(guard, withKey(key))).code).toBe('unauthorized');
   });
-
-  test('an address that guesses keys is stopped before the store, and only for keys nobody knows', async () => {
-    const context = testContext(store);
-    const guard = createGuard(context);
-    const { key } = await newKey(context, await newTenant(store));
-    const address = '203.0.113.9';
-    await guard.enter(withKey(key, { address }), readPsa);
-    for (let guess = 0; guess < 60; guess += 1) await refusalOf(guard, withKey(mintKey('platform'), { address }));
-    const stopped = await refusalOf(guard, withKey(mintKey('platform'), { address }));
-    expect([stopped.status, stopped.facts['policy']]).toEqual([429, 'ip']);
-    expect((await refusalOf(guard, fakeRequest({}, { address }))).status).toBe(401);
-    await guard.enter(withKey(key, { address }), readPsa);
-    expect((await refusalOf(guard, withKey(mintKey('platform'), { address: '203.0.113.10' }))).status).toBe(401);
-  });
 });
 
 describe('a change is in force on every process when it has been answered', () => {
