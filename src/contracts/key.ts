@@ -28,8 +28,10 @@ export const ApiKey = Type.Object(
     status: Enum(KEY_STATUSES),
     tier: Enum(TIERS),
     expiresAt: Nullable(Timestamp()),
-    lastUsedAt: Nullable(Timestamp()),
-    totalRequests: Type.Integer(),
+    lastUsedAt: Nullable(Timestamp({ description: 'The last request with the key, also one that was refused' })),
+    totalRequests: Type.Integer({
+      description: 'Since its creation, those included that were refused after it had expired or was revoked',
+    }),
     requests30d: Type.Integer(),
     errorRate: Nullable(
       Type.Number({ description: 'Percentage of 4xx and 5xx over 30 days; `null` without requests' }),

@@ -119,11 +119,21 @@ async function hold(desk: Desk, visit: Visit, subject: authentication.Subject): 
   return standing(desk, visit, sure);
 }
 
+/** A refusal at the desk is in the key's figures like every other answer. */
+function countRefusal(desk: Desk, visit: Visit, principal: Principal, { status }: Problem): void {
+  const ms = performance.now() - visit.startedAtMs;
+  desk.usage.record(principal, { operation: visit.operation, status, ms });
+}
+
 function standing(desk: Desk, visit: Visit, held: authentication.Held | null): authentication.Held {
   if (!held) throw unknownCaller(desk, visit);
-  const reason = authentication.refusalOf(held.loaded, nowOf(desk));
-  if (reason) throw unknownCaller(desk, visit, authentication.refusedCredential(held.loaded.kind, reason));
-  return held;
+  const { loaded } = held;
+  const reason = authentication.refusalOf(loaded, nowOf(desk));
+  if (!reason) return held;
+  // Its owner must see that somebody still uses it.
+  const refusal = authentication.refusedCredential(loaded.kind, reason);
+  countRefusal(desk, visit, authentication.principalOf(loaded), refusal);
+  throw unknownCaller(desk, visit, refusal);
 }
 
 function chargeOf(desk: Desk, visit: Visit, loaded: authentication.Loaded): Charge {
@@ -228,8 +238,7 @@ async function admit(
   const principal = authentication.principalOf(held.loaded);
   const states = policyStates(charge, reading);
   const refuse = (refusal: Problem): never => {
-    const ms = performance.now() - visit.startedAtMs;
-    desk.usage.record(principal, { operation: visit.operation, status: refusal.status, ms });
+    countRefusal(desk, visit, principal, refusal);
     throw refusal;
   };
   const exhausted = reading.outcome === 'charged' ? null : rateProblem(states);

@@ -1,5 +1,6 @@
 /** Who gets in: keys and sessions, and how soon a change of them is in force. */
 import { createHmac } from 'node:crypto';
+import { createConnection } from 'mongoose';
 import { mintKey } from '../../../src/domain/api-key';
 import { createGuard } from '../../../src/http/admission';
 import { changeKey, revokeKey } from '../../../src/store/keys';
@@ -352,5 +353,46 @@ describe('usage', () => {
     expect(Date.now() - (used?.lastUsedAt?.getTime() ?? 0)).toBeLessThan(60_000);
     const later = await readUsage(store, [record._id], new Date(Date.now() + 31 * DAY_MS));
     expect(later.get(record._id)).toMatchObject({ totalRequests: 4, requests30d: 0, errorRate: null });
+  });
+
+  test('requests with an expired, a rotated-out and a revoked key count, those with a key that nobody has do not', async () => {
+    const clock = movableClock();
+    const context = testContext(store, { clock });
+    const guard = createGuard(context);
+    const orgId = await newTenant(store);
+    const expired = await newKey(context, orgId, { expiresAt: new Date(clock.now().getTime() + 1_000) });
+    const revoked = await newKey(context, orgId);
+    const operation = { operation: readPsa, status: 200, ms: 1 };
+    for (const { key } of [expired, revoked])
+      guard.record((await guard.enter(withKey(key), readPsa)).principal, operation);
+    await revokeKey(store, revoked.record, { id: 'usr_x', at: clock.now() });
+    clock.advance(60_000);
+    for (const { key } of [expired, expired, revoked, revoked]) await refusalOf(guard, withKey(key));
+    await refusalOf(guard, withKey(mintKey('platform')));
+    await guard.close();
+    const ids = [expired.record._id, revoked.record._id];
+    const used = await readUsage(store, ids, clock.now());
+    for (const id of ids) {
+      expect(used.get(id)).toEqual({ totalRequests: 3, requests30d: 3, errorRate: 66.67, lastUsedAt: clock.now() });
+    }
+  });
+
+  test('a flood of a revoked key is counted in memory, without asking the store', async () => {
+    const connection = await createConnection(store.uri, { monitorCommands: true }).asPromise();
+    const commands: string[] = [];
+    connection.getClient().on('commandStarted', ({ commandName }) => commands.push(commandName));
+    const context = testContext({ ...store, connection });
+    const guard = createGuard(context);
+    const { key, record } = await newKey(context, await newTenant(store));
+    await revokeKey(store, record, { id: 'usr_x', at: new Date() });
+    await refusalOf(guard, withKey(key));
+    commands.length = 0;
+    for (let count = 0; count < 200; count += 1) await refusalOf(guard, withKey(key));
+    const asked = [...commands];
+    await guard.close();
+    await connection.close();
+    // A flush may fall between: one write for the totals and one for the hour, however many requests it tells of.
+    expect(asked.filter((name) => name !== 'update')).toEqual([]);
+    expect((await readUsage(store, [record._id], new Date())).get(record._id)?.totalRequests).toBe(201);
   });
 });

@@ -97,6 +97,17 @@ test('hours, statuses, products and route templates; hours without requests are 
   expect(shown.body).toMatchObject({ totalRequests: 14, requests30d: 14, errorRate: 42.86 });
 });
 
+test('requests of an expired key are there by status and by route', async () => {
+  const orgId = await newTenant(store);
+  const { key, record } = await newKey(context, orgId, { expiresAt: new Date(START.getTime() + HOUR_MS) });
+  await psa(key, 'GET', '/tickets');
+  clock.advance(HOUR_MS);
+  for (let count = 0; count < 2; count += 1) expect((await psa(key, 'GET', '/tickets')).status).toBe(401);
+  const answer = await usageOf(await signIn(context, orgId), record._id);
+  expect(answer.body).toMatchObject({ byProduct: { psa: 3 }, byStatus: { '200': 1, '401': 2 } });
+  expect(answer.body['topPaths']).toEqual([{ method: 'GET', path: '/psa/api/tickets', requests: 3, errors: 2 }]);
+});
+
 test('days sum their hours, over the whole time that is kept', async () => {
   const orgId = await newTenant(store);
   const { key, record } = await newKey(context, orgId);
