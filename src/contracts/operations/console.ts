@@ -69,7 +69,7 @@ const keys = {
   updateApiKey: operation({
     id: 'updateApiKey', service: 'console', method: 'PATCH', path: '/api/api-keys/:id', tag: 'API keys',
     summary: 'Change name, scopes, expiry or API version; in force when the reply is sent',
-    description: 'Only the fields sent are changed; `expiresAt: null` removes the expiry. The key value and its kind never change. `If-Match` is honoured.',
+    description: 'Only the fields sent are changed; `expiresAt: null` removes the expiry. The key value and its kind never change, and a key that has expired or was revoked is not changed any more: create a new one. `If-Match` is honoured.',
     access: manageKeys, params: byId, body: UpdateApiKey,
     examples: { scopes: { scopes: ['PSA'] } },
     responses: { 200: ApiKey }, errors: ['not_found', 'conflict', 'version_conflict', 'csrf_failed'],

@@ -90,6 +90,14 @@ function requireNotRevoked(key: KeyRecord): void {
   if (key.revokedAt) throw problem('conflict', { message: 'The key is revoked; revocation is permanent.' });
 }
 
+/** Nothing leads back from revoked or expired: a key that was refused once is never accepted again. */
+function requireActive(key: KeyRecord, now: Date): void {
+  requireNotRevoked(key);
+  if (statusOf(key, now) === 'expired') {
+    throw problem('conflict', { message: 'The key has expired; create a new one.' });
+  }
+}
+
 async function requireRoom(context: Context, orgId: string): Promise<void> {
   const live = await countLiveKeys(context.store, orgId, KEYS_MAX);
   if (live < KEYS_MAX) return;
@@ -148,7 +156,7 @@ async function change(
   let current: KeyRecord | null = held;
   for (let attempt = 0; attempt < CHANGE_ATTEMPTS && current; attempt += 1) {
     requireMatch(headers, current);
-    requireNotRevoked(current);
+    requireActive(current, context.clock.now());
     const changed = await changeKey(context.store, current, fields);
     if (changed) return changed;
     current = await findKey(context.store, held.orgId, held._id);
@@ -194,8 +202,11 @@ export const keyHandlers: KeyHandlers = {
     const held = await ownKey(context, principal, params.id);
     // An earlier run of this request has made the change already, so the version it was meant for is gone.
     const isMade = isRepeat && changedFields(held, { ...held, ...requested(body) }).length === 0;
-    if (!isMade) requireMatch(headers, held);
-    requireNotRevoked(held);
+    if (isMade) requireNotRevoked(held);
+    else {
+      requireMatch(headers, held);
+      requireActive(held, context.clock.now());
+    }
     if (body.scopes) requireGrantable(principal, { kind: held.kind, scopes: body.scopes });
     requireFutureExpiry(body.expiresAt, context.clock.now());
     const fields = requested(body);
@@ -206,21 +217,16 @@ export const keyHandlers: KeyHandlers = {
   async rotateApiKey({ params, body, principal, context, headers, newId, isRepeat }) {
     const held = await ownKey(context, principal, params.id);
     const id = newId('key');
-    // An earlier run of this request has changed the version it was meant for.
+    // An earlier run of this request has changed the version it was meant for, and may have ended the key.
     const isBegun = isRepeat && (await findKey(context.store, principal.orgId, id)) !== null;
-    if (!isBegun) requireMatch(headers, held);
-    requireNotRevoked(held);
+    if (isBegun) requireNotRevoked(held);
+    else {
+      requireMatch(headers, held);
+      requireActive(held, context.clock.now());
+    }
     requireGrantable(principal, held);
     const { kind, name, scopes, tier, expiresAt, apiVersion = FIRST_VERSION } = held;
-    const successor = {
-      kind,
-      name,
-      scopes,
-      tier,
-      apiVersion,
-      expiresAt: stillAhead(expiresAt, context.clock.now()),
-      rotatedFrom: held._id,
-    };
+    const successor = { kind, name, scopes, tier, apiVersion, expiresAt, rotatedFrom: held._id };
     // The successor first: a crash in between leaves two working keys, never none.
     const { record, key } = await issue(context, principal, successor, { id, isRepeat });
     const overlapMs = (body.overlapSeconds ?? OVERLAP_SECONDS) * 1_000;
@@ -235,10 +241,6 @@ export const keyHandlers: KeyHandlers = {
     return { status: 204 };
   },
 };
-
-/** An expiry that is still to come is inherited; a key that has expired gets a successor without one. */
-const stillAhead = (expiresAt: Date | null, now: Date): Date | null =>
-  expiresAt && expiresAt > now ? expiresAt : null;
 
 /** Ends the old key at `endsAt` at the latest, whatever else is being edited about it. */
 async function shorten(context: Context, held: KeyRecord, endsAt: Date): Promise<void> {

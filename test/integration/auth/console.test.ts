@@ -220,6 +220,31 @@ describe('/api/api-keys', () => {
     expect((await owner('POST', `/api-keys/${successor}/rotate`, {})).status).toBe(409);
   });
 
+  test('409: nothing leads out of expired but a revocation', async () => {
+    const owner = as(await signIn(context, await newTenant(store)));
+    const draft = { kind: 'platform', name: 'Short', scopes: ['PSA'], expiresAt: inDays(1 / 288) };
+    const { body } = await owner('POST', '/api-keys', draft);
+    const path = `/api-keys/${text(body['id'])}`;
+    clock.advance(DAY_MS / 288);
+    const refusals = [
+      await owner('PATCH', path, { expiresAt: null }),
+      await owner('PATCH', path, { expiresAt: inDays(30) }),
+      await owner('PATCH', path, { name: 'Longer' }),
+      await owner('POST', `${path}/rotate`, {}),
+    ];
+    for (const { status, body: refused } of refusals) {
+      expect([status, refused['code'], refused['error']]).toEqual([
+        409,
+        'CONFLICT',
+        'The key has expired; create a new one.',
+      ]);
+    }
+    expect((await owner('GET', path)).body).toMatchObject({ status: 'expired', name: 'Short', version: 1 });
+    expect((await owner('GET', '/api-keys')).body['items']).toHaveLength(1);
+    expect((await owner('DELETE', path)).status).toBe(204);
+    expect((await owner('GET', path)).body).toMatchObject({ status: 'revoked' });
+  });
+
   test('400: what is wrong is named, with what was meant', async () => {
     const owner = as(await signIn(context, await newTenant(store)));
     const key = { kind: 'platform', name: 'k', scopes: ['PSA'] };

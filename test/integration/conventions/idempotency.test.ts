@@ -299,9 +299,10 @@ describe('API keys, whose secret is shown once', () => {
     const again = await call('PATCH', path, { name: 'Renamed' }, keyed('name', match));
     expect([renamed.status, again.status, again.body['version']]).toEqual([200, 200, renamed.body['version']]);
     const current = { 'if-match': again.headers.get('etag') ?? '' };
-    const rotated = await call('POST', `${path}/rotate`, { overlapSeconds: 60 }, keyed('rotate', current));
+    // Without an overlap the old key has expired by the time the request is repeated.
+    const rotated = await call('POST', `${path}/rotate`, { overlapSeconds: 0 }, keyed('rotate', current));
     await forgetAnswers(org);
-    const repeated = await call('POST', `${path}/rotate`, { overlapSeconds: 60 }, keyed('rotate', current));
+    const repeated = await call('POST', `${path}/rotate`, { overlapSeconds: 0 }, keyed('rotate', current));
     expect([rotated.status, repeated.status]).toEqual([201, 201]);
     expect(repeated.body['id']).toBe(rotated.body['id']);
   });
