@@ -14,7 +14,11 @@ const OVERLAP_SECONDS_MAX = 604_800;
 const Name = () => Type.String({ minLength: 1, maxLength: KEY_NAME_MAX, pattern: '\\S' });
 const Expiry = () =>
   Type.Optional(
-    Nullable(Timestamp({ description: 'When the key stops working; `null` or absent means never. In the future.' })),
+    Type.Unsafe<string | null>({
+      anyOf: [Timestamp(), Type.String({ format: 'date' }), { type: 'null' }],
+      description:
+        'When the key stops working: a timestamp, or a date (`YYYY-MM-DD`), which means 00:00:00 UTC of that day. In the future; `null` or absent means never. Answered as a timestamp.',
+    }),
   );
 
 export const ApiKey = Type.Object(

@@ -9,6 +9,7 @@ import type { TSchema } from '../contracts/schema';
 import { below } from '../domain/definition/findings';
 import { decimalOf } from '../domain/decimal';
 import { nearest } from '../domain/suggest';
+import { joinAlternatives } from './alternatives';
 
 const FINDINGS_MAX = 20;
 
@@ -158,9 +159,10 @@ function validatorOf(compile: () => ValidateFunction): Validator {
     if (validate(value)) return [];
     const errors = validate.errors ?? [];
     const useful = errors.filter((error) => !isNoise(error, errors));
-    const seen = new Map(
-      useful.map((error) => findingOf(error)).map((finding) => [`${finding.path} ${finding.message}`, finding]),
-    );
+    const worded = useful.map((error) => ({ error, finding: findingOf(error) }));
+    const failed = errors.filter(({ keyword }) => keyword === 'anyOf');
+    const findings = joinAlternatives(worded, failed);
+    const seen = new Map(findings.map((finding) => [`${finding.path} ${finding.message}`, finding]));
     return [...seen.values()].slice(0, FINDINGS_MAX);
   };
 }

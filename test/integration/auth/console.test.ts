@@ -245,6 +245,25 @@ describe('/api/api-keys', () => {
     expect((await owner('GET', path)).body).toMatchObject({ status: 'revoked' });
   });
 
+  test('an expiry is a timestamp or a day, which begins at midnight UTC; answered is the timestamp', async () => {
+    const owner = as(await signIn(context, await newTenant(store)));
+    const draft = { kind: 'platform', name: 'Until', scopes: [], expiresAt: '2099-01-31' };
+    const { status, body } = await owner('POST', '/api-keys', draft);
+    expect([status, body['expiresAt']]).toEqual([201, '2099-01-31T00:00:00.000Z']);
+    const edit = async (expiresAt: unknown) => {
+      const answer = await owner('PATCH', `/api-keys/${text(body['id'])}`, { expiresAt });
+      return answer.status === 200 ? answer.body['expiresAt'] : answer.body['details']?.['errors'];
+    };
+    expect(await edit('2098-02-28')).toBe('2098-02-28T00:00:00.000Z');
+    expect(await edit('2098-02-28T01:30:00+02:00')).toBe('2098-02-27T23:30:00.000Z');
+    expect(await edit(null)).toBeNull();
+    const finding = (rule: string, message: string) => [{ path: '/expiresAt', rule, message }];
+    for (const wrong of ['soon', '2098-02-30', '2098-2-3', '2098-02-28T00:00'])
+      expect(await edit(wrong)).toEqual(finding('format', 'must be a date-time, a date or null'));
+    expect(await edit(4_102_444_800)).toEqual(finding('type', 'must be string or null'));
+    expect(await edit('2020-01-01')).toEqual(finding('future', 'must be in the future'));
+  });
+
   test('400: what is wrong is named, with what was meant', async () => {
     const owner = as(await signIn(context, await newTenant(store)));
     const key = { kind: 'platform', name: 'k', scopes: ['PSA'] };
