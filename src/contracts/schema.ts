@@ -14,6 +14,10 @@ export const Nullable = <Schema extends TSchema>(schema: Schema) =>
 /** ISO 8601 in UTC with milliseconds, for example `2026-11-20T22:40:00.000Z`. */
 export const Timestamp = (options: { description?: string } = {}) => Type.String({ format: 'date-time', ...options });
 
+/** A moment, or a whole day of UTC. */
+export const TimestampOrDay = (options: { description?: string } = {}) =>
+  Type.Unsafe<string>({ anyOf: [Timestamp(), Type.String({ format: 'date' })], ...options });
+
 /** A closed object: unknown fields are refused with a suggestion. Used for every request body and query. */
 export const Closed = <Fields extends Parameters<typeof Type.Object>[0]>(fields: Fields, options: object = {}) =>
   Type.Object(fields, { additionalProperties: false, ...options });

@@ -7,7 +7,7 @@ import { Execution, ExecutionSummary, EXECUTION_STATUSES } from '../execution';
 import { operation } from '../operation';
 import { Limit } from '../page';
 import type { Access, Permission } from '../principal';
-import { Closed, Enum, Id, Nullable, Timestamp, Type } from '../schema';
+import { Closed, Enum, Id, Nullable, TimestampOrDay, Type } from '../schema';
 import { CloneTemplate, Template, TEMPLATE_CATEGORIES } from '../template';
 
 const access = (permission: Permission): Access => ({ kind: 'product', scopes: ['Agents', 'Console'], permission });
@@ -91,8 +91,8 @@ const executions = {
     query: Closed({
       agent_id: Type.Optional(Id()),
       status: Type.Optional(Enum(EXECUTION_STATUSES)),
-      from: Type.Optional(Timestamp({ description: 'Created at or after' })),
-      to: Type.Optional(Timestamp({ description: 'Created at or before' })),
+      from: Type.Optional(TimestampOrDay({ description: 'Created at or after; a date is its beginning in UTC' })),
+      to: Type.Optional(TimestampOrDay({ description: 'Created at or before; a date is its end in UTC' })),
       event_id: Type.Optional(Type.String({ maxLength: 128 })),
       limit: Limit,
       cursor,

@@ -153,13 +153,15 @@ async function openRetry(
   return retry;
 }
 
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+
 export const executionHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
   async listExecutions({ context, principal, query }) {
     const { limit: asked, cursor, next_cursor: alias, from, to, ...fields } = query;
     const filter = {
       ...fields,
       ...(from ? { from: new Date(from) } : {}),
-      ...(to ? { to: new Date(to) } : {}),
+      ...(to ? { to: new Date(DAY.test(to) ? `${to}T23:59:59.999Z` : to) } : {}),
     };
     const wanted = { limit: asked, cursor: cursor ?? alias };
     const page = openCursor(context, wanted, boundTo(principal.orgId, PATH, filter));

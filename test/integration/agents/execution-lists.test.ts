@@ -63,6 +63,10 @@ describe('filters', () => {
     [`from=${at(6).toISOString()}&to=${at(3).toISOString()}`, () => false],
     ['from=2026-11-01T08:05:00Z', (index) => index >= 5],
     ['from=2026-11-01T09:05:00%2B01:00', (index) => index >= 5],
+    ['from=2026-11-01', () => true],
+    ['from=2026-11-02', () => false],
+    ['to=2026-11-01', () => true],
+    ['to=2026-10-31', () => false],
     [`status=completed&from=${at(1).toISOString()}`, (index) => index % 3 === 0 && index >= 1],
     ['event_id=evt_7', (index) => index === 7],
   ];
