@@ -11,7 +11,9 @@ export const CreditUsage = Type.Object(
     month,
     total_used: Type.Integer(),
     allocation: Type.Integer(),
-    remaining: Type.Integer(),
+    remaining: Type.Integer({
+      description: '`allocation` minus `total_used`; below zero when a call cost more than was held for it',
+    }),
     by_agent: Type.Record(Type.String(), Type.Integer()),
     by_model: Type.Unsafe<Record<(typeof MODEL_TIERS)[number], number>>(Type.Object(byModel)),
     reserved: Type.Integer({ description: 'Held for AI steps that are running now; part of neither figure' }),

@@ -32,8 +32,8 @@ export const creditHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
       month: monthOf(now),
       total_used: used,
       allocation,
-      // One call may cost more than was held for it, so the month can end a little over; what remains never goes below zero.
-      remaining: Math.max(0, allocation - used),
+      // One call may cost more than was held for it: below zero says by how much the month is over.
+      remaining: allocation - used,
       by_agent: month?.by_agent ?? {},
       by_model: Object.fromEntries(MODEL_TIERS.map((tier) => [tier, month?.by_model[tier] ?? 0])) as Record<
         ModelTier,

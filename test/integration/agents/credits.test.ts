@@ -204,6 +204,20 @@ describe('figures over time', () => {
     expect((await get(org, '/credits')).body).toMatchObject({ total_used: 1, allocation: 6, remaining: 5 });
   });
 
+  test('after a call that cost more than was held, what remains is below zero, and nothing more is held', async () => {
+    const org = await harness.newOrg({ credits: 5 });
+    const month = monthOf(new Date());
+    await ensureMonth(harness.store, { orgId: org.id, month, allocation: 5 }, new Date());
+    const call = { orgId: org.id, month, id: 'exe_o:0', agentId: 'agt_o', tier: 'standard' as const, credits: 3 };
+    await reserve(harness.store, call, { begun: new Date(), now: new Date() });
+    await settle(harness.store, call, 9, new Date());
+    const { body } = await get(org, '/credits');
+    expect(body).toMatchObject({ total_used: 9, allocation: 5, remaining: -4, reserved: 0 });
+    const done = await runToEnd(org, [think('one')]);
+    expect(done['status_reason']).toBe('credit_insufficient');
+    expectRefusal(await post(org, `/executions/${text(done['id'])}/retry`), 402, 'credit_insufficient');
+  });
+
   test('a call that was held before midnight of a month’s end and settled after it counts where it was held', async () => {
     const orgId = (await harness.newOrg()).id;
     const before = new Date('2026-01-31T23:59:59.900Z');
