@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { startRelay } from './events/relay';
 import { createGuard } from './http/admission';
 import { createApp } from './http/app';
-import { answerClientError } from './http/client-errors';
+import { clientErrorListener, rawAnswers } from './http/client-errors';
 import { limitConnections } from './http/connections';
 import { createContext, onStopSignal, type ProcessContext } from './process';
 
@@ -54,9 +54,11 @@ async function main(): Promise<void> {
     },
     app,
   );
-  server.on('clientError', answerClientError);
+  const answer = rawAnswers(guard);
+  server.on('clientError', clientErrorListener(answer));
   const trusts = app.get('trust proxy fn') as (address: string, hop: number) => boolean;
-  limitConnections(server, { max: context.config.connectionsPerAddress, isProxy: (address) => trusts(address, 0) });
+  const isProxy = (address: string): boolean => trusts(address, 0);
+  limitConnections(server, { max: context.config.connectionsPerAddress, isProxy, answer });
   const address = await listen(server, context.config.port, context.config.host);
   // Connects while the indexes are made; a failure is what /readyz reports.
   void context.engine.isReachable();

@@ -71,13 +71,13 @@ export const PROBLEMS = {
     'IDEMPOTENCY_QUOTA_EXCEEDED',
     'The tenant’s idempotency keys of the day are used up.',
   ),
+  headers_too_large: kind(431, 'HEADERS_TOO_LARGE', 'The address and the headers of the request are too long.'),
+  internal_error: kind(500, 'INTERNAL', 'Something failed on our side. The request id finds it in the log.'),
   too_many_connections: kind(
-    429,
+    503,
     'TOO_MANY_CONNECTIONS',
     'This address has too many connections open; reuse them, or close some.',
   ),
-  headers_too_large: kind(431, 'HEADERS_TOO_LARGE', 'The address and the headers of the request are too long.'),
-  internal_error: kind(500, 'INTERNAL', 'Something failed on our side. The request id finds it in the log.'),
   engine_unavailable: kind(503, 'ENGINE_UNAVAILABLE', 'The workflow engine cannot be reached; retry shortly.'),
   store_unavailable: kind(503, 'UNAVAILABLE', 'The store cannot be reached; retry shortly.'),
 } as const satisfies Record<string, ProblemKind>;

@@ -1,7 +1,7 @@
 /** How many connections one address may hold: each costs memory and a descriptor long before it asks for anything. */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { rawAnswer } from './client-errors';
+import type { RawAnswer } from './client-errors';
 
 /** Long enough for the refusal to arrive, short enough that refused connections do not pile up themselves. */
 const REFUSED_OPEN_MS = 1_000;
@@ -11,19 +11,20 @@ interface Limit {
   max: number;
   /** Reverse proxies: their connections are those of many clients, whom only the proxy can tell apart. */
   isProxy: (address: string) => boolean;
+  answer: RawAnswer;
 }
 
-function refuse(socket: Socket): void {
+function refuse(socket: Socket, answer: RawAnswer): void {
   socket.on('error', () => socket.destroy());
   // What was sent is read and dropped: closing over unread bytes would reset the connection, and lose the answer.
   socket.resume();
-  socket.end(rawAnswer({ code: 'TOO_MANY_CONNECTIONS' }));
+  socket.end(answer({ code: 'TOO_MANY_CONNECTIONS' }, socket));
   const timer = setTimeout(() => socket.destroy(), REFUSED_OPEN_MS);
   socket.once('close', () => clearTimeout(timer));
 }
 
 /** Refuses connections beyond the limit before anything they send is parsed. */
-export function limitConnections(server: Server, { max, isProxy }: Limit): void {
+export function limitConnections(server: Server, { max, isProxy, answer }: Limit): void {
   if (max === 0) return;
   const held = new Map<string, number>();
   const serve = server.listeners('connection') as ((socket: Socket) => void)[];
@@ -34,7 +35,7 @@ export function limitConnections(server: Server, { max, isProxy }: Limit): void 
     if (address === undefined) return void socket.destroy();
     if (!isProxy(address)) {
       const count = held.get(address) ?? 0;
-      if (count >= max) return refuse(socket);
+      if (count >= max) return refuse(socket, answer);
       held.set(address, count + 1);
       socket.once('close', () => {
         const left = (held.get(address) ?? 1) - 1;

@@ -123,6 +123,20 @@ describe('what never becomes a request', () => {
     );
   });
 
+  test('they have the rate headers of the address, whose refusals they are not, and the version', async () => {
+    const { headers } = await call('GET', '/psa/api/nowhere');
+    const isNumbered = /^(x-ratelimit-(limit|remaining)|ratelimit-policy|platform-version)$/;
+    const numbered = (all: Headers) => Object.fromEntries([...all].filter(([name]) => isNumbered.test(name)));
+    const shown = numbered(headers);
+    expect(Object.keys(shown)).toHaveLength(4);
+    const { headers: refused } = await call('GET', `/psa/api/tickets?name=${'x'.repeat(17_000)}`);
+    expect(numbered(refused)).toEqual(shown);
+    expect(refused.get('x-ratelimit-reset')).toMatch(/^\d{10}$/);
+    const unread = await sendRaw('FETCH /psa/api/tickets HTTP/1.1\r\nHost: x\r\n\r\n');
+    for (const [name, value] of Object.entries(shown))
+      expect(unread.toLowerCase()).toContain(`\r\n${name}: ${value}\r\n`);
+  });
+
   test('431 on a connection that has answered before, and the server goes on', async () => {
     await call('GET', '/healthz');
     expect((await call('GET', '/healthz', { 'x-long': 'x'.repeat(17_000) })).status).toBe(431);

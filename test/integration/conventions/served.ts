@@ -5,7 +5,7 @@ import type { Express } from 'express';
 import type { Context } from '../../../src/context';
 import { createGuard, type CredentialGuard } from '../../../src/http/admission';
 import { createApp } from '../../../src/http/app';
-import { answerClientError } from '../../../src/http/client-errors';
+import { clientErrorListener, rawAnswers } from '../../../src/http/client-errors';
 
 export interface Served {
   baseUrl: string;
@@ -16,7 +16,7 @@ export interface Served {
 /** Listens on a free loopback port. */
 export async function serve(context: Context, build: (guard: CredentialGuard) => Express): Promise<Served> {
   const guard = createGuard(context);
-  const server = createServer(build(guard)).on('clientError', answerClientError);
+  const server = createServer(build(guard)).on('clientError', clientErrorListener(rawAnswers(guard)));
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
