@@ -1,10 +1,10 @@
 /** Begin and end of an execution, and the record of a step that failed without ending it. */
-import type { BeginInput, FinishInput, StepInput, StepResult } from '../src/contracts/messages';
+import type { BeginInput, FinishInput, StepInput, StepResult, Tried } from '../src/contracts/messages';
 import type { ErrorInfo } from '../src/contracts/execution';
 import { isAtFault } from '../src/domain/agent-breaker';
 import { denyGates } from '../src/store/audit-trail';
 import { endExecution, writeExecution } from '../src/store/execution-writes';
-import { hasEnded, type ExecutionRecord } from '../src/store/executions';
+import { hasEnded, type ExecutionRecord, type StepSlot } from '../src/store/executions';
 import { judgeAgent } from './breaker';
 import type { Deps } from './deps';
 import { giveBack } from './holding';
@@ -23,15 +23,26 @@ export async function beginExecution(deps: Deps, input: BeginInput): Promise<Ste
   return answer(done ? keep(deps, done) : await readRunning(deps, { execution_id: id, seq: -1 }));
 }
 
+/** The record of a step that failed for good. */
+const failedFields = (error: ErrorInfo | null, tried: Tried | undefined, now: Date): Partial<StepSlot> => ({
+  status: 'failed',
+  error,
+  completed_at: now,
+  ...tried,
+});
+
 /** Records a failed step of an execution that goes on. */
-export async function recordFailure(deps: Deps, input: StepInput & { error: ErrorInfo }): Promise<StepResult> {
+export async function recordFailure(
+  deps: Deps,
+  input: StepInput & { error: ErrorInfo; tried?: Tried },
+): Promise<StepResult> {
   const now = deps.clock.now();
   const written = await writeExecution(deps.store, {
     id: input.execution_id,
     now,
     pure: input.pure,
     next: input.next,
-    slots: [{ index: input.slot, fields: { status: 'failed', error: input.error, completed_at: now } }],
+    slots: [{ index: input.slot, fields: failedFields(input.error, input.tried, now) }],
     ...(input.completes ? { status: 'completed' as const } : {}),
   });
   const record = written ? keep(deps, written) : await readRunning(deps, { ...input, seq: -1 });
@@ -48,14 +59,7 @@ export async function finishExecution(
   const failed =
     input.failed_slot === null
       ? {}
-      : {
-          slots: [
-            {
-              index: input.failed_slot,
-              fields: { status: 'failed' as const, error: input.error, completed_at: now },
-            },
-          ],
-        };
+      : { slots: [{ index: input.failed_slot, fields: failedFields(input.error, input.tried, now) }] };
   if (input.status === 'completed') {
     const written = await writeExecution(deps.store, {
       id: input.execution_id,

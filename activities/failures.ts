@@ -1,5 +1,6 @@
 /** Errors of the outside and of our own store → what Temporal should do about them. */
 import { activityInfo, ApplicationFailure, CancelledFailure } from '@temporalio/activity';
+import type { Tried } from '../src/contracts/messages';
 import { TextError } from '../src/domain/text';
 import { ProviderError } from '../src/providers/error';
 
@@ -20,12 +21,42 @@ export const passing = (type: string, message: string, delayMs?: number): Applic
     ...(delayMs === undefined ? {} : { nextRetryDelay: delayMs }),
   });
 
-/** Turns what an outside effect threw into a failure; the last allowed attempt fails for good. */
-export function effectFailure(error: unknown, attemptsMax: number): unknown {
-  if (error instanceof CancelledFailure || error instanceof ApplicationFailure) return error;
-  if (!(error instanceof ProviderError)) return unrenderable(error);
-  const attempt = activityInfo().attempt;
-  if (!error.retryable) return permanent(error.kind, error.message);
-  if (attempt >= attemptsMax) return permanent(error.kind, `${error.message} Gave up after ${attempt} attempts.`);
-  return passing(error.kind, error.message, error.retryAfterMs);
+/** An attempt that only failed to reach our own store is made again as long as it takes, and not counted. */
+const isOfStore = (error: unknown): boolean => error instanceof Error && error.name.startsWith('Mongo');
+
+/** The failure with what the step's record is to show beside it. */
+const withTried = (failure: ApplicationFailure, tried: Tried): ApplicationFailure =>
+  Object.assign(failure, { details: [tried] });
+
+/** What is thrown by nobody on purpose is a mistake of ours; the message names its kind and nothing it may hold. */
+const unexpected = (error: unknown): ApplicationFailure =>
+  ApplicationFailure.create({
+    type: 'step_failed',
+    message: `The step failed for a reason within Signalbox (${error instanceof Error ? error.name : typeof error})`,
+    nonRetryable: false,
+    cause: error as Error,
+  });
+
+/** A failure of the last allowed attempt is final. */
+function counted(failure: ApplicationFailure, tried: Tried, attemptsMax: number): ApplicationFailure {
+  if (failure.nonRetryable || tried.attempts < attemptsMax) return withTried(failure, tried);
+  const times = tried.attempts === 1 ? '1 attempt' : `${tried.attempts} attempts`;
+  const final = permanent(
+    failure.type ?? 'step_failed',
+    `${failure.message.replace(/\.$/, '')}. Gave up after ${times}.`,
+  );
+  return withTried(final, tried);
+}
+
+/** Turns what a step's attempt threw into a failure; the last allowed attempt fails for good. */
+export function effectFailure(thrown: unknown, attemptsMax: number): unknown {
+  if (thrown instanceof CancelledFailure || isOfStore(thrown)) return thrown;
+  const tried: Tried = { attempts: activityInfo().attempt };
+  const error = unrenderable(thrown);
+  // Ours say themselves whether they are final, and wait for records rather than for the outside.
+  if (error instanceof ApplicationFailure) return withTried(error, tried);
+  if (!(error instanceof ProviderError)) return counted(unexpected(error), tried, attemptsMax);
+  const { kind, message, retryable, retryAfterMs, model } = error;
+  const failure = retryable ? passing(kind, message, retryAfterMs) : permanent(kind, message);
+  return counted(failure, { ...tried, ...(model ? { model: { ...model } } : {}) }, attemptsMax);
 }

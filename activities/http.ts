@@ -40,6 +40,7 @@ async function call(deps: Deps, run: StepRun<'http_request'>): Promise<Effect> {
     url: renderUrl(step.url, scope),
     headers,
     signal: run.signal,
+    ...run.limits,
     idempotencyKey: run.key,
     guarded: true,
     ...(step.body === undefined ? {} : { body: renderValue(step.body, scope) }),

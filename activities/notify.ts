@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { StepInput, StepResult } from '../src/contracts/messages';
 import { renderText } from '../src/domain/text';
+import { withDeadline } from '../src/providers/deadline';
 import { ProviderError } from '../src/providers/error';
 import { writeProgress } from '../src/store/execution-writes';
 import type { Deps } from './deps';
@@ -9,6 +10,8 @@ import { patiently } from './record';
 import { beating, runStep, type Effect, type StepRun } from './step';
 
 const ATTEMPTS_MAX = 8;
+/** For all recipients together; those who were reached stay so when the next attempt goes on. */
+const ATTEMPT_MS = 60_000;
 
 interface Delivery {
   recipient: string;
@@ -39,7 +42,8 @@ async function deliver(deps: Deps, run: StepRun<'notification'>, to: string): Pr
     return { recipient: to, status: 'sent', message_id: sent.message_id };
   }
   const key = `${run.key}:${createHash('sha256').update(to).digest('hex').slice(0, 12)}`;
-  const delivered = await deps.providers.gateways.deliver({ channel, to, body, subject, key, signal: run.signal });
+  const message = { channel, to, body, subject, key, signal: run.signal, ...run.limits };
+  const delivered = await deps.providers.gateways.deliver(message);
   return { recipient: to, status: 'sent', message_id: delivered.id };
 }
 
@@ -79,6 +83,14 @@ async function sendAll(deps: Deps, run: StepRun<'notification'>): Promise<Effect
   return { output: { deliveries } };
 }
 
+async function sendInTime(deps: Deps, run: StepRun<'notification'>): Promise<Effect> {
+  const { signal, limits } = run;
+  const deadline = { signal, timeoutMs: limits.timeoutMs ?? ATTEMPT_MS, from: `The ${run.step.channel} channel` };
+  return withDeadline(deadline, (limited) => sendAll(deps, { ...run, signal: limited }));
+}
+
 /** Runs a notification step. */
 export const notification = (deps: Deps, input: StepInput): Promise<StepResult> =>
-  beating(() => runStep(deps, input, { type: 'notification', attemptsMax: ATTEMPTS_MAX }, (run) => sendAll(deps, run)));
+  beating(() =>
+    runStep(deps, input, { type: 'notification', attemptsMax: ATTEMPTS_MAX }, (run) => sendInTime(deps, run)),
+  );

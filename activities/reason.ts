@@ -81,6 +81,7 @@ async function ask(deps: Deps, run: StepRun<'ai_reason'>): Promise<Effect> {
       system: SYSTEM,
       prompt,
       signal: run.signal,
+      ...run.limits,
       ...(run.step.output_schema ? { schema: run.step.output_schema } : {}),
       ...(run.step.max_output_tokens ? { maxOutputTokens: run.step.max_output_tokens } : {}),
     });
@@ -97,7 +98,7 @@ async function ask(deps: Deps, run: StepRun<'ai_reason'>): Promise<Effect> {
     };
   } catch (error) {
     // A call cut off by this worker's shutdown is made again: its reservation must stay open.
-    if (error instanceof ProviderError && !error.retryable) {
+    if (error instanceof ProviderError && (!error.retryable || run.isLast)) {
       if (error.usage)
         await patiently(() =>
           chargeFailure(deps, run, reservation, error.usage ?? { input_tokens: 0, output_tokens: 0 }),

@@ -1,7 +1,8 @@
 /** The frame around every step effect: read the execution, skip what is done, run the effect, write its record. */
 import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
-import type { StepInput, StepResult } from '../src/contracts/messages';
+import type { StepInput, StepResult, Tried } from '../src/contracts/messages';
 import type { StepOf, StepType } from '../src/contracts/step';
+import { durationMs } from '../src/domain/durations';
 import { writeExecution, writeLateStep } from '../src/store/execution-writes';
 import { hasEnded, type ExecutionRecord, type StepSlot } from '../src/store/executions';
 import type { Deps } from './deps';
@@ -27,6 +28,10 @@ export interface StepRun<Type extends StepType> {
   input: StepInput;
   signal: AbortSignal;
   attempt: number;
+  /** No attempt follows this one, whatever it ends in. */
+  isLast: boolean;
+  /** How long the attempt may take by the step's own word. The engine's limit is longer: what it ends, nobody counts. */
+  limits: { timeoutMs?: number };
 }
 
 const HEARTBEAT_MS = 3_000;
@@ -85,50 +90,76 @@ async function writeStep(deps: Deps, input: StepInput, { record, effect, started
   return readRunning(deps, { execution_id: input.execution_id, seq: -1 });
 }
 
-/** Runs an effect at most once as far as this worker can tell, and records it. */
-export async function runStep<Type extends StepType>(
+interface Options<Type extends StepType> {
+  type: Type;
+  attemptsMax: number;
+  settled?: (record: ExecutionRecord) => void;
+}
+
+type Work<Type extends StepType> = (run: StepRun<Type>) => Promise<Effect>;
+
+/** The effect of this attempt, or the one that an attempt before it could not record. */
+async function effectOf<Type extends StepType>(run: StepRun<Type>, work: Work<Type>): Promise<Effect> {
+  const remembered = isAttemptFirst() ? undefined : unrecorded.get(run.key);
+  if (remembered) return remembered;
+  const had = await work(run);
+  remember(run.key, had);
+  return had;
+}
+
+async function attemptStep<Type extends StepType>(
   deps: Deps,
-  input: StepInput,
-  options: { type: Type; attemptsMax: number; settled?: (record: ExecutionRecord) => void },
-  effect: (run: StepRun<Type>) => Promise<Effect>,
+  run: StepRun<Type>,
+  options: Options<Type>,
+  work: Work<Type>,
 ): Promise<StepResult> {
-  const record = await readForStep(deps, input, isAttemptFirst());
-  const slot = record.steps[input.slot];
-  if (slot?.status === 'completed') {
-    options.settled?.(record);
-    return resultOf(record, input);
-  }
-  if (hasEnded(record.status)) return resultOf(record, input);
-  const { path, step } = stepOf(record, input.slot);
-  const key = `${input.execution_id}:${path}`;
-  const startedAt = slot?.started_at ?? deps.clock.now();
-  const run: StepRun<Type> = {
-    step: step as StepOf<Type>,
-    record,
-    scope: scopeOf(record, deps.config.publicUrl),
-    key,
-    input,
-    signal: cancellationSignal(),
-    attempt: activityInfo().attempt,
-  };
-  let had = isAttemptFirst() ? undefined : unrecorded.get(key);
-  if (!had) {
-    had = await effect(run).catch((error: unknown) => {
-      throw effectFailure(error, step.retry?.max_attempts ?? options.attemptsMax);
-    });
-    remember(key, had);
-  }
-  const done = { record, effect: had, startedAt };
-  refuseTooLarge(had.output, record, step.id);
+  const { input, record } = run;
+  const startedAt = record.steps[input.slot]?.started_at ?? deps.clock.now();
+  const done = { record, effect: await effectOf(run, work), startedAt };
+  refuseTooLarge(done.effect.output, record, run.step.id);
   const written = await patiently(() => writeStep(deps, input, done));
-  unrecorded.delete(key);
+  unrecorded.delete(run.key);
   options.settled?.(written);
   return resultOf(written, input);
 }
 
+/** Runs an effect at most once as far as this worker can tell, and records it. */
+export async function runStep<Type extends StepType>(
+  deps: Deps,
+  input: StepInput,
+  options: Options<Type>,
+  work: Work<Type>,
+): Promise<StepResult> {
+  let { attemptsMax } = options;
+  try {
+    const record = await readForStep(deps, input, isAttemptFirst());
+    const isDone = record.steps[input.slot]?.status === 'completed';
+    if (isDone) options.settled?.(record);
+    if (isDone || hasEnded(record.status)) return resultOf(record, input);
+    const { path, step } = stepOf(record, input.slot);
+    attemptsMax = step.retry?.max_attempts ?? attemptsMax;
+    const { attempt } = activityInfo();
+    const run: StepRun<Type> = {
+      step: step as StepOf<Type>,
+      record,
+      scope: scopeOf(record, deps.config.publicUrl),
+      key: `${input.execution_id}:${path}`,
+      input,
+      signal: cancellationSignal(),
+      attempt,
+      isLast: attempt >= attemptsMax,
+      limits: step.timeout === undefined ? {} : { timeoutMs: durationMs(step.timeout) },
+    };
+    return await attemptStep(deps, run, options, work);
+  } catch (error) {
+    throw effectFailure(error, attemptsMax);
+  }
+}
+
 /** Heartbeats while an outside effect runs, so that its cancellation arrives and a dead worker is noticed. */
 export async function beating<Result>(work: () => Promise<Result>): Promise<Result> {
-  const timer = setInterval(() => heartbeat(), HEARTBEAT_MS);
+  const tried: Tried = { attempts: activityInfo().attempt };
+  const timer = setInterval(() => heartbeat(tried), HEARTBEAT_MS);
   try {
     return await work();
   } finally {

@@ -11,9 +11,9 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { defineSearchAttributeKey } from '@temporalio/common';
-import { APPROVAL_DECISION, type ExecutionInput } from '../src/contracts/messages';
+import { APPROVAL_DECISION, type ExecutionInput, type Tried } from '../src/contracts/messages';
 import { parseDecision } from './approval-gate';
-import { endOf } from './failures';
+import { endOf, triedOf } from './failures';
 import { records } from './policies';
 import { newRun, noteDecision, noteRecorded, recordInput, stepInput, type Run } from './run';
 import { followingOf, runSteps, startsRecorded } from './steps';
@@ -50,6 +50,7 @@ async function begin(run: Run): Promise<number> {
 
 interface End extends Pick<Partial<ReturnType<typeof endOf>>, 'reason' | 'error'> {
   status: 'completed' | 'failed' | 'cancelled';
+  tried?: Tried | undefined;
 }
 
 const finish = (run: Run, end: End) =>
@@ -60,6 +61,7 @@ const finish = (run: Run, end: End) =>
     reason: end.reason ?? null,
     error: end.error ?? null,
     failed_slot: end.status === 'failed' && run.current ? run.current.slot : null,
+    ...(end.tried ? { tried: end.tried } : {}),
     pure: run.pure,
   });
 
@@ -74,7 +76,7 @@ async function endEarly(run: Run, error: unknown): Promise<void> {
       });
     }
     const end = endOf(error);
-    const finished = await finish(run, end);
+    const finished = await finish(run, { ...end, tried: triedOf(error) });
     upsertSearchAttributes([
       { key: OUTCOME, value: end.reason },
       { key: CREDITS_USED, value: finished.credits_used },

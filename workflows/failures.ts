@@ -1,6 +1,7 @@
 /** What a thrown failure means for the record. */
 import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } from '@temporalio/workflow';
 import type { ErrorInfo, StatusReason } from '../src/contracts/execution';
+import type { Tried } from '../src/contracts/messages';
 
 /** True for the failure of a step's effect: what a step's error policy is about. Local activities fail unwrapped. */
 export const isStepFailure = (error: unknown): boolean =>
@@ -15,6 +16,19 @@ export function errorOf(error: unknown): ErrorInfo {
     return { code: 'timeout', message: `The step did not finish in time (${cause.timeoutType}).${last}` };
   }
   return { code: 'step_failed', message: error instanceof Error ? error.message : 'The step failed.' };
+}
+
+const triedIn = (details: unknown): Tried | undefined =>
+  typeof details === 'object' && details !== null && 'attempts' in details ? (details as Tried) : undefined;
+
+/** How often a failed step was tried, as its activity said; undefined when none of its attempts could. */
+export function triedOf(error: unknown): Tried | undefined {
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  // What an activity does not count it tries once.
+  if (cause instanceof ApplicationFailure) return triedIn(cause.details?.[0]) ?? { attempts: 1 };
+  if (!(cause instanceof TimeoutFailure)) return undefined;
+  const last = cause.cause instanceof ApplicationFailure ? triedIn(cause.cause.details?.[0]) : undefined;
+  return triedIn(cause.lastHeartbeatDetails) ?? last;
 }
 
 interface End {

@@ -55,53 +55,80 @@ type Outside = 'ai_reason' | 'notification' | 'http_request';
 /** A killed worker is noticed after this long, so its step begins again elsewhere. */
 const HEARTBEAT = '10s';
 
+interface Policy {
+  /** Longest an attempt takes whose step names no timeout; the providers keep to less. */
+  attemptMs: number;
+  /** Time in which the step must be done, beside what its own timeout and retries ask for. */
+  totalMs: number;
+  pause: { initialMs: number; maxMs: number };
+  cancellationType: ActivityCancellationType;
+}
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
 /**
- * Outside effects: remote, so that they can be cancelled and seen. The activity itself counts its attempts against the
- * step's limit, because an attempt that only failed to reach our store must not use one up.
+ * Outside effects: remote, so that they can be cancelled and seen. The activity itself ends its attempts in time and
+ * counts them against the step's limit, because an attempt that only failed to reach our store must not use one up.
  */
-const POLICIES: Record<Outside, ActivityOptions> = {
+const POLICIES: Record<Outside, Policy> = {
   ai_reason: {
-    // The largest models answer within five minutes; the provider has the tighter limits per tier.
-    startToCloseTimeout: '5m',
-    scheduleToCloseTimeout: '30m',
-    heartbeatTimeout: HEARTBEAT,
+    // The largest models answer within five minutes.
+    attemptMs: 5 * MINUTE,
+    totalMs: 30 * MINUTE,
     // The answer of a model is worth nothing to a cancelled execution: close at once.
     cancellationType: ActivityCancellationType.TRY_CANCEL,
-    retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' },
+    pause: { initialMs: SECOND, maxMs: 30 * SECOND },
   },
   notification: {
-    startToCloseTimeout: '1m',
-    scheduleToCloseTimeout: '24h',
-    heartbeatTimeout: HEARTBEAT,
+    attemptMs: MINUTE,
+    totalMs: 24 * 60 * MINUTE,
     // A message may be on its way: wait, so that the trace says whether it left.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    retry: { initialInterval: '2s', backoffCoefficient: 2, maximumInterval: '15m' },
+    pause: { initialMs: 2 * SECOND, maxMs: 15 * MINUTE },
   },
   http_request: {
-    startToCloseTimeout: '30s',
-    scheduleToCloseTimeout: '10m',
-    heartbeatTimeout: HEARTBEAT,
+    attemptMs: 30 * SECOND,
+    totalMs: 10 * MINUTE,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' },
+    pause: { initialMs: SECOND, maxMs: MINUTE },
   },
 };
+
+/**
+ * The engine's limit for an attempt is beyond the activity's own by what its record may take while the store is away:
+ * an attempt that the engine ends is counted by nobody.
+ */
+const RECORD_MARGIN_MS = 30 * SECOND;
+const BACKOFF = 2;
+/** The most a step can ask for. */
+const ATTEMPTS_MAX = 20;
 
 const NAMES = { ai_reason: 'aiReason', notification: 'notification', http_request: 'httpRequest' } as const;
 
 export const isOutside = (type: PlanStep['type']): type is Outside => type in NAMES;
 
+/** What the attempts and pauses a step asks for can take at the most. */
+function askedMs({ timeout_ms, retry }: PlanStep, attemptMs: number, { initialMs, maxMs }: Policy['pause']): number {
+  if (timeout_ms === undefined && retry === undefined) return 0;
+  const attempts = retry?.max_attempts ?? ATTEMPTS_MAX;
+  let askedFor = attempts * attemptMs;
+  for (let pause = 0; pause < attempts - 1; pause += 1) askedFor += Math.min(initialMs * BACKOFF ** pause, maxMs);
+  return askedFor;
+}
+
 function optionsFor(step: PlanStep, type: Outside): ActivityOptions {
-  const policy = POLICIES[type];
-  const { retry } = step;
+  const { attemptMs, totalMs, pause, cancellationType } = POLICIES[type];
+  const limitMs = (step.timeout_ms ?? attemptMs) + RECORD_MARGIN_MS;
+  const initialMs = step.retry?.initial_ms ?? pause.initialMs;
+  const maxMs = Math.max(step.retry?.max_ms ?? pause.maxMs, initialMs);
   return {
-    ...policy,
     summary: step.label,
-    ...(step.timeout_ms === undefined ? {} : { startToCloseTimeout: step.timeout_ms }),
-    retry: {
-      ...policy.retry,
-      ...(retry?.initial_ms === undefined ? {} : { initialInterval: retry.initial_ms }),
-      ...(retry?.max_ms === undefined ? {} : { maximumInterval: Math.max(retry.max_ms, retry.initial_ms ?? 0) }),
-    },
+    startToCloseTimeout: limitMs,
+    scheduleToCloseTimeout: totalMs + askedMs(step, limitMs, { initialMs, maxMs }),
+    heartbeatTimeout: HEARTBEAT,
+    cancellationType,
+    retry: { initialInterval: initialMs, backoffCoefficient: BACKOFF, maximumInterval: maxMs },
   };
 }
 

@@ -3,7 +3,7 @@ import { CancellationScope, CancelledFailure, sleep } from '@temporalio/workflow
 import type { PlanStep } from '../src/contracts/messages';
 import { evaluate } from '../src/domain/conditions';
 import { awaitDecision } from './approval-gate';
-import { errorOf, isStepFailure } from './failures';
+import { errorOf, isStepFailure, triedOf } from './failures';
 import { isOutside, records, runOutside } from './policies';
 import {
   learn,
@@ -67,8 +67,10 @@ async function runEffect(run: Run, { step, following, alone }: Turn): Promise<nu
   } catch (error) {
     if (step.on_error !== 'continue' || !isStepFailure(error)) throw error;
     const failure = errorOf(error);
+    const tried = triedOf(error);
+    const told = { ...stepInput(run, step, alone), error: failure, ...(tried ? { tried } : {}) };
     showProgress(run, `${step.label}: failed (${failure.code}), continuing`);
-    noteRecorded(run, await records.recordFailure({ ...stepInput(run, step, alone), error: failure }), []);
+    noteRecorded(run, await records.recordFailure(told), []);
     learn(run, { [`steps.${step.id}.status`]: 'failed' });
     return 0;
   }

@@ -7,6 +7,7 @@ import type {
   GateSettled,
   StepInput,
   StepResult,
+  Tried,
 } from './messages';
 import type { Decision } from './approval';
 
@@ -26,7 +27,7 @@ export interface Activities {
     },
   ): Promise<GateSettled>;
   /** Records a failed step whose error policy is `continue`. */
-  recordFailure(input: StepInput & { error: { code: string; message: string } }): Promise<StepResult>;
+  recordFailure(input: StepInput & { error: { code: string; message: string }; tried?: Tried }): Promise<StepResult>;
   /** Ends the execution by compare-and-set; answers the status the record really has. */
   finishExecution(input: FinishInput): Promise<{ status: string; credits_used: number }>;
   /** Attempts a webhook delivery that is due; answers when to come again, or null when it has ended. */

@@ -116,6 +116,13 @@ export interface GateSettled extends Recorded {
   light: number;
 }
 
+/** What the trace tells of a failed step beside its error. */
+export interface Tried {
+  attempts: number;
+  /** The model that an AI step asked. */
+  model?: Record<string, unknown>;
+}
+
 export interface FinishInput {
   execution_id: string;
   org_id: string;
@@ -124,6 +131,7 @@ export interface FinishInput {
   error: { code: string; message: string } | null;
   /** Slot of the step that failed, if one did. */
   failed_slot: number | null;
+  tried?: Tried;
   pure: PureRecord[];
 }
 

@@ -16,7 +16,12 @@ const common = {
   id: StepId,
   name: Type.Optional(Type.String({ minLength: 1, maxLength: 120 })),
   when: Type.Optional(ConditionReference()),
-  timeout: Type.Optional(Duration({ description: 'Longest time one attempt may take' })),
+  timeout: Type.Optional(
+    Duration({
+      description:
+        'Longest time one attempt of an outside step may take, 1 s to 1 h. Unless named: 30 s for `http_request`, 1 minute for `notification`, 55 s for `ai_reason` (290 s for `premium` and `expert`)',
+    }),
+  ),
   retry: Type.Optional(
     Closed({
       max_attempts: Type.Integer({ minimum: 1, maximum: 20 }),

@@ -17,7 +17,7 @@ import { checkerOf, readAnswer, type Checker } from './ai-schema';
 import { withDeadline } from './deadline';
 import { ProviderError, type Usage } from './error';
 
-// Just under the time an activity of the tier has, so that the provider's own message gets out first.
+// Unless the request has a limit of its own.
 const TIMEOUT_MS: Record<ModelTier, number> = { quick: 55_000, standard: 55_000, premium: 290_000, expert: 290_000 };
 const CHARACTERS_PER_TOKEN = 3.5;
 const BAD_ANSWER_LENGTH_MAX = 16_000;
@@ -152,13 +152,13 @@ async function ask(session: Session, config: Config['ai'], signal: AbortSignal):
   return { text: second.text, object: mended.object, usage: session.spent, model, repaired: true };
 }
 
-/** The error with what the request had spent before it; the caller's own abort passes untouched. */
-function withUsage(error: ProviderError, spent: Usage): ProviderError {
-  if (spent.input_tokens + spent.output_tokens === 0) return error;
+/** The error with the model that was asked and what the request had spent before it. */
+function told(error: ProviderError, { spent, chosen, request }: Session, provider: string): ProviderError {
   return new ProviderError(error.kind, error.message, {
     retryAfterMs: error.retryAfterMs,
     cause: error.cause,
-    usage: spent,
+    usage: spent.input_tokens + spent.output_tokens === 0 ? undefined : spent,
+    model: { tier: request.tier, provider, name: chosen.name },
   });
 }
 
@@ -166,12 +166,14 @@ async function generate(request: AiRequest, choose: ModelChoice, config: Config[
   const chosen = choose(request.tier);
   if (request.schema) checkerOf(request.schema);
   const session: Session = { request, chosen, spent: { input_tokens: 0, output_tokens: 0 }, isNative: true };
-  const deadline = { signal: request.signal, timeoutMs: TIMEOUT_MS[request.tier], from: 'The AI provider' };
+  const timeoutMs = request.timeoutMs ?? TIMEOUT_MS[request.tier];
+  const deadline = { signal: request.signal, timeoutMs, from: 'The AI provider' };
   try {
     return await withDeadline(deadline, (signal) => ask(session, config, signal));
   } catch (error) {
+    // The caller's own abort passes untouched.
     request.signal.throwIfAborted();
-    throw withUsage(asProviderError(error, config.apiKey), session.spent);
+    throw told(asProviderError(error, config.apiKey), session, config.provider);
   }
 }
 

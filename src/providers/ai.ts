@@ -13,6 +13,8 @@ export interface AiRequest {
   /** JSON Schema of an object the answer must be. */
   schema?: Record<string, unknown>;
   maxOutputTokens?: number;
+  /** How long the answer may take, repairs included; by tier unless named. */
+  timeoutMs?: number;
   signal: AbortSignal;
 }
 

@@ -1,6 +1,8 @@
 /** A bound on every outside call: the caller's own abort, or a time limit, whichever comes first. */
 import { ProviderError } from './error';
 
+const secondsOf = (ms: number): string => (ms % 1_000 === 0 ? `${ms / 1_000} s` : `${ms} ms`);
+
 interface Deadline {
   signal: AbortSignal;
   timeoutMs: number;
@@ -26,7 +28,7 @@ export async function withDeadline<T>(deadline: Deadline, work: (signal: AbortSi
   });
   const onAbort = () => stop(signal.reason);
   const timer = setTimeout(() => {
-    stop(new ProviderError('timeout', `${from} did not answer within ${timeoutMs} ms`));
+    stop(new ProviderError('timeout', `${from} did not answer within ${secondsOf(timeoutMs)}`));
   }, timeoutMs);
   signal.addEventListener('abort', onAbort, { once: true });
   try {

@@ -19,9 +19,17 @@ export interface Usage {
   output_tokens: number;
 }
 
+/** The model that was asked, as the step's record shows it. */
+interface AskedModel {
+  tier: string;
+  provider: string;
+  name: string;
+}
+
 interface ProviderErrorOptions {
   retryAfterMs?: number | undefined;
   usage?: Usage | undefined;
+  model?: AskedModel | undefined;
   cause?: unknown;
 }
 
@@ -34,6 +42,7 @@ export class ProviderError extends Error {
   readonly retryable: boolean;
   declare readonly retryAfterMs?: number;
   declare readonly usage?: Usage;
+  declare readonly model?: AskedModel;
 
   constructor(kind: ProviderErrorKind, message: string, options: ProviderErrorOptions = {}) {
     super(message, { cause: options.cause });
@@ -42,6 +51,7 @@ export class ProviderError extends Error {
     this.retryable = RETRYABLE.has(kind);
     if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs;
     if (options.usage !== undefined) this.usage = options.usage;
+    if (options.model !== undefined) this.model = options.model;
   }
 }
 

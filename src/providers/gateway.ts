@@ -13,6 +13,8 @@ export interface Delivery {
   body: string;
   subject?: string;
   key: string;
+  /** How long the gateway may take; 15 s unless named. */
+  timeoutMs?: number;
   signal: AbortSignal;
 }
 
@@ -53,27 +55,22 @@ function outcome(reply: HttpReply, from: string) {
 
 /** Builds the gateways. A webhook without a gateway goes straight to its recipient, past the address guard. */
 export function createGateways(config: Config['gateways'], http: HttpClient): Gateways {
-  const limits = { method: 'POST', timeoutMs: TIMEOUT_MS, maxBytes: REPLY_BYTES_MAX } as const;
+  const limits = ({ timeoutMs = TIMEOUT_MS, signal, key }: Delivery) =>
+    ({ method: 'POST', timeoutMs, maxBytes: REPLY_BYTES_MAX, signal, idempotencyKey: key }) as const;
 
-  async function postToRecipient({ to, body, subject, key, signal }: Delivery) {
+  async function postToRecipient(delivery: Delivery) {
+    const { to, body, subject, key } = delivery;
     // Chat tools take `text`; our token is the gateway's and never goes to an address a tenant chose.
     const message = { text: body, ...(subject === undefined ? {} : { title: subject }), key };
-    const reply = await http.request({ ...limits, url: to, body: message, idempotencyKey: key, signal, guarded: true });
+    const reply = await http.request({ ...limits(delivery), url: to, body: message, guarded: true });
     return outcome(reply, 'The webhook');
   }
 
-  async function postToGateway(url: string, { channel, to, body, subject, key, signal }: Delivery) {
+  async function postToGateway(url: string, delivery: Delivery) {
+    const { channel, to, body, subject, key } = delivery;
     const message = { channel, to, body, ...(subject === undefined ? {} : { subject }), key };
     const headers = config.token ? { authorization: `Bearer ${config.token}` } : {};
-    const reply = await http.request({
-      ...limits,
-      url,
-      headers,
-      body: message,
-      idempotencyKey: key,
-      signal,
-      guarded: false,
-    });
+    const reply = await http.request({ ...limits(delivery), url, headers, body: message, guarded: false });
     return outcome(reply, `The ${channel} gateway`);
   }
 

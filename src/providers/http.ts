@@ -7,7 +7,7 @@ import { readTarget, requestBody, requestHeaders } from './http-request';
 import { withDeadline } from './deadline';
 
 const BODY_BYTES_MAX = 1024 * 1024;
-const TIMEOUT_MS = 15_000;
+const TIMEOUT_MS = 30_000;
 
 /** One request. `guarded` says that somebody other than the operator chose the URL. */
 export interface HttpRequest {

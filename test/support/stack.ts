@@ -37,6 +37,14 @@ const apiProcess = (env: Record<string, string>): ProductProcess =>
     logFile: join(LOGS, `api-${env['PORT']}.log`),
   });
 
+const workerProcess = (env: Record<string, string>): ProductProcess =>
+  productProcess({
+    script: 'worker/main.ts',
+    env,
+    readyText: '"msg":"worker ready"',
+    logFile: join(LOGS, `worker-${env['PORT']}.log`),
+  });
+
 /** One more api process of a running stack: the same store, engine and secrets, another port. */
 export async function startApi(
   stack: StackAddress,
@@ -47,6 +55,15 @@ export async function startApi(
   const api = apiProcess(merged);
   await api.start();
   return { baseUrl: `http://127.0.0.1:${port}`, inboxUrl: stack.inboxUrl, env: merged, api };
+}
+
+/** An api and a worker with settings and a task queue of their own, on the store and the engine of a running stack. */
+export async function startOwn(stack: StackAddress, name: string, env: Record<string, string>) {
+  const uri = (stack.env['MONGODB_URI'] ?? '').replace(/\/signalbox\b/, `/signalbox_${name}`);
+  const own = await startApi(stack, { ...env, MONGODB_URI: uri, TEMPORAL_TASK_QUEUE: name });
+  const worker = workerProcess(own.env);
+  await worker.start();
+  return { ...own, worker, stop: () => Promise.all([own.api.stop(), worker.stop()]) };
 }
 
 const isQuiet = process.env['TEST_VERBOSE'] === undefined;
@@ -92,12 +109,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     ...options.env,
   };
   const api = apiProcess(env);
-  const worker = productProcess({
-    script: 'worker/main.ts',
-    env,
-    readyText: '"msg":"worker ready"',
-    logFile: join(LOGS, `worker-${port}.log`),
-  });
+  const worker = workerProcess(env);
   if (options.only !== 'services')
     await Promise.all([api.start(), ...(options.only === 'api' ? [] : [worker.start()])]);
   return {

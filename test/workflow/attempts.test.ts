@@ -1,0 +1,140 @@
+/** How long an attempt may take and how many there are: as the step says, whatever fails. */
+import type { AgentDefinition } from '../../src/contracts/agent';
+import { activeAgent, definitionWith, fire, run, VARIABLES } from '../support/agents';
+import { joinStack, list, text, waitForExecution, type Body, type Harness, type TestOrg } from '../support/harness';
+import { creditSums, storedAgent } from '../support/records';
+import { startOwn } from '../support/stack';
+import { startHttpServer, type HttpStandIn } from '../support/stand-ins/http-server';
+import { startModelApi, type ModelApi } from '../support/stand-ins/model-api';
+
+let harness: Harness;
+let product: Awaited<ReturnType<typeof startOwn>>;
+let stub: HttpStandIn;
+let model: ModelApi;
+
+/** What the stub waits before it answers, by the beginning of the path. */
+const WAITS: Record<string, number> = { '/slow': 6_000, '/patient': 17_000 };
+
+beforeAll(async () => {
+  const shared = joinStack();
+  await shared.close();
+  stub = await startHttpServer(({ path }) => {
+    if (path.startsWith('/broken')) return { status: 503 };
+    return { delayMs: WAITS[/^\/[a-z]+/.exec(path)?.[0] ?? ''] ?? 0 };
+  });
+  model = await startModelApi({ delayMs: 6_000 });
+  product = await startOwn(shared.address, 'attempts', {
+    AI_PROVIDER: 'openai_compatible',
+    AI_BASE_URL: model.url,
+    AI_API_KEY: 'test',
+    AI_MODEL_QUICK: 'small',
+    WEBHOOK_GATEWAY_URL: '',
+  });
+  harness = joinStack(product);
+}, 120_000);
+
+afterAll(async () => {
+  await harness.close();
+  await product.stop();
+  await Promise.all([stub.stop(), model.stop()]);
+});
+
+type Fields = Record<string, unknown>;
+
+const call = (path: string, more: Fields): Fields => ({
+  type: 'http_request',
+  id: 'effect',
+  method: 'POST',
+  url: `${stub.url}${path}`,
+  ...more,
+});
+const post = (path: string, more: Fields): Fields => ({
+  type: 'notification',
+  id: 'effect',
+  channel: 'webhook',
+  recipients: [`${stub.url}${path}`],
+  body: 'Hello',
+  ...more,
+});
+const ask = (more: Fields): Fields => ({ type: 'ai_reason', id: 'effect', tier: 'quick', prompt: 'Why?', ...more });
+const retry = (attempts: number): Fields => ({ max_attempts: attempts, initial: '1s', max: '1s' });
+
+const callsTo = (path: string): number => stub.requests.filter((request) => request.path === path).length;
+const effectOf = (execution: Body): Body =>
+  list(execution['steps']).find((step) => text(step['step_id']) === 'effect') ?? {};
+
+/** Runs the step alone, in an org of its own, until it has ended. */
+async function played(step: Fields, more: Fields[] = []): Promise<{ org: TestOrg; done: Body; tookMs: number }> {
+  const org = await harness.newOrg();
+  await activeAgent(org, definitionWith([step, ...more]));
+  const startedAt = performance.now();
+  const id = await run(org);
+  const done = await waitForExecution(org, id, ['completed', 'failed'], 40_000);
+  return { org, done, tookMs: performance.now() - startedAt };
+}
+
+const failure = (code: string, message: string) => ({ code, message: expect.stringContaining(message) as unknown });
+
+describe('an attempt that takes longer than the step’s timeout', () => {
+  test.each([
+    ['http_request', call],
+    ['notification', post],
+  ])('of %s counts, so the outside hears of it max_attempts times', async (name, step) => {
+    const played1 = played(step(`/slow-${name}-1`, { timeout: '2s', retry: retry(1) }));
+    const played2 = played(step(`/slow-${name}-2`, { timeout: '1s', retry: retry(2) }));
+    const [once, twice] = await Promise.all([played1, played2]);
+    expect([callsTo(`/slow-${name}-1`), callsTo(`/slow-${name}-2`)]).toEqual([1, 2]);
+    expect(once.tookMs).toBeLessThan(5_500);
+    expect(once.done).toMatchObject({ status: 'failed', status_reason: 'step_failed' });
+    const step1 = { status: 'failed', attempts: 1, error: failure('timeout', 'did not answer within 2 s') };
+    expect(effectOf(once.done)).toMatchObject(step1);
+    const step2 = { status: 'failed', attempts: 2, error: failure('timeout', 'did not answer within 1 s') };
+    expect(effectOf(twice.done)).toMatchObject(step2);
+  });
+
+  test.each([
+    ['fails', {}, 'failed'],
+    ['goes on', { on_error: 'continue' }, 'completed'],
+  ])('of ai_reason counts, costs nothing and holds nothing, when the execution %s', async (_name, more, status) => {
+    const before = model.requests.length;
+    const { org, done } = await played(ask({ timeout: '2s', retry: retry(1), ...more }), [VARIABLES]);
+    expect(model.requests.length - before).toBe(1);
+    expect([text(done['status']), done['credits_used']]).toEqual([status, 0]);
+    expect(effectOf(done)).toMatchObject({
+      status: 'failed',
+      attempts: 1,
+      credits_used: 0,
+      error: failure('timeout', 'did not answer within 2 s'),
+      model: { tier: 'quick', provider: 'openai_compatible', name: 'small' },
+    });
+    expect(await creditSums(harness.store, org.id)).toMatchObject({ total: 0, bySteps: 0, held: 0 });
+  });
+});
+
+test('a failed step shows how often it was tried', async () => {
+  const ends = { on_error: 'continue' };
+  const played1 = await Promise.all([
+    played(call('/broken-1', { retry: retry(3) })),
+    played(call('/broken-2', { retry: retry(2), ...ends })),
+    played(call('/broken-3', { url: 'http://10.255.255.1/', ...ends })),
+  ]);
+  expect(played1.map(({ done }) => effectOf(done)['attempts'])).toEqual([3, 2, 1]);
+});
+
+test('a step may wait longer than 15 s for its answer when its timeout says so', async () => {
+  const once = { timeout: '30s', retry: retry(1) };
+  const [called, posted] = await Promise.all([played(call('/patient-1', once)), played(post('/patient-2', once))]);
+  for (const { done } of [called, posted])
+    expect(effectOf(done)).toMatchObject({ status: 'completed', attempts: 1, error: null });
+});
+
+test('a fault of ours counts as an attempt, too: it is not tried for minutes', async () => {
+  const org = await harness.newOrg();
+  // Saved before headers were checked: rendering a number throws.
+  const step = call('/never', { headers: { 'X-Number': 5 }, retry: retry(2) });
+  await storedAgent(harness.store, org.id, [step] as unknown as AgentDefinition['steps']);
+  const [id = ''] = await fire(org);
+  const done = await waitForExecution(org, id, ['failed']);
+  expect(effectOf(done)).toMatchObject({ status: 'failed', attempts: 2, error: failure('step_failed', 'TypeError') });
+  expect(callsTo('/never')).toBe(0);
+});
