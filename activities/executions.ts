@@ -3,7 +3,7 @@ import type { BeginInput, FinishInput, StepInput, StepResult, Tried } from '../s
 import type { ErrorInfo } from '../src/contracts/execution';
 import { isAtFault } from '../src/domain/agent-breaker';
 import { denyGates } from '../src/store/audit-trail';
-import { endExecution, writeExecution } from '../src/store/execution-writes';
+import { endExecution, writeCutOff, writeExecution } from '../src/store/execution-writes';
 import { hasEnded, type ExecutionRecord, type StepSlot } from '../src/store/executions';
 import { judgeAgent } from './breaker';
 import type { Deps } from './deps';
@@ -81,7 +81,13 @@ export async function finishExecution(
     error: input.error,
     now,
   });
-  const record = written ?? (await readRunning(deps, { execution_id: input.execution_id, seq: -1 }));
+  if (input.interrupted) {
+    const { slot: index, started_at: startedAt } = input.interrupted;
+    const step = { id: input.execution_id, index, startedAt: new Date(startedAt), now, attempts: null };
+    await writeCutOff(deps.store, step);
+  }
+  const asWritten = input.interrupted ? null : written;
+  const record = asWritten ?? (await readRunning(deps, { execution_id: input.execution_id, seq: -1 }));
   await giveBack(deps, record, record.steps);
   return ended(deps, input, written);
 }

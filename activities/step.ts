@@ -1,9 +1,15 @@
 /** The frame around every step effect: read the execution, skip what is done, run the effect, write its record. */
-import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
+import {
+  activityInfo,
+  cancellationDetails,
+  CancelledFailure,
+  cancellationSignal,
+  heartbeat,
+} from '@temporalio/activity';
 import type { StepInput, StepResult, Tried } from '../src/contracts/messages';
 import type { StepOf, StepType } from '../src/contracts/step';
 import { durationMs } from '../src/domain/durations';
-import { writeExecution, writeLateStep } from '../src/store/execution-writes';
+import { writeCutOff, writeExecution, writeLateStep } from '../src/store/execution-writes';
 import { hasEnded, type ExecutionRecord, type StepSlot } from '../src/store/executions';
 import type { Deps } from './deps';
 import { effectFailure } from './failures';
@@ -96,6 +102,18 @@ interface Options<Type extends StepType> {
   settled?: (record: ExecutionRecord) => void;
 }
 
+/** An attempt that a cancel broke off may have arrived: the trace must not say that the step never ran. */
+async function noteCutOff(deps: Deps, { execution_id: id, slot: index }: StepInput): Promise<void> {
+  const { attempt, scheduledTimestampMs: begunMs } = activityInfo();
+  const why = cancellationDetails();
+  // A worker that shuts down leaves the step to another one.
+  if (!why?.cancelRequested && !why?.notFound) return;
+  const startedAt = new Date(begunMs);
+  const step = { id, index, startedAt, now: deps.clock.now(), attempts: attempt, onlyCancelled: !why.cancelRequested };
+  await patiently(() => writeCutOff(deps.store, step));
+  deps.cache.drop(id);
+}
+
 type Work<Type extends StepType> = (run: StepRun<Type>) => Promise<Effect>;
 
 /** The effect of this attempt, or the one that an attempt before it could not record. */
@@ -152,6 +170,7 @@ export async function runStep<Type extends StepType>(
     };
     return await attemptStep(deps, run, options, work);
   } catch (error) {
+    if (error instanceof CancelledFailure) await noteCutOff(deps, input);
     throw effectFailure(error, attemptsMax);
   }
 }

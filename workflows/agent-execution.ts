@@ -62,6 +62,7 @@ const finish = (run: Run, end: End) =>
     error: end.error ?? null,
     failed_slot: end.status === 'failed' && run.current ? run.current.slot : null,
     ...(end.tried ? { tried: end.tried } : {}),
+    ...(end.status === 'cancelled' && run.effect ? { interrupted: run.effect } : {}),
     pure: run.pure,
   });
 

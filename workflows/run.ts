@@ -23,6 +23,8 @@ export interface Run {
   openGate: string | null;
   /** The step under way, for the failure record. */
   current: PlanStep | null;
+  /** The outside step whose effect is under way, for the trace of a cancel. */
+  effect: { slot: number; started_at: string } | null;
   /** The record has reached an end; nothing more is to be done. */
   ended: boolean;
   /** The record's status as last seen. */
@@ -38,6 +40,7 @@ export const newRun = (input: ExecutionInput): Run => ({
   decisions: new Map(),
   openGate: null,
   current: null,
+  effect: null,
   ended: false,
   status: 'pending',
   progress: [],

@@ -60,12 +60,15 @@ interface Turn {
 async function runEffect(run: Run, { step, following, alone }: Turn): Promise<number> {
   const input = stepInput(run, step, following);
   try {
+    if (isOutside(step.type)) run.effect = { slot: step.slot, started_at: workflowNow().toISOString() };
     const result = await (isOutside(step.type) ? runOutside(step, step.type, input) : records.setVariables(input));
+    run.effect = null;
     showProgress(run, `${step.label}: done${result.credits > 0 ? ` (${result.credits} credits)` : ''}`);
     noteRecorded(run, result, following.light);
     return result.light;
   } catch (error) {
     if (step.on_error !== 'continue' || !isStepFailure(error)) throw error;
+    run.effect = null;
     const failure = errorOf(error);
     const tried = triedOf(error);
     const told = { ...stepInput(run, step, alone), error: failure, ...(tried ? { tried } : {}) };

@@ -132,6 +132,8 @@ export interface FinishInput {
   /** Slot of the step that failed, if one did. */
   failed_slot: number | null;
   tried?: Tried;
+  /** The outside step that a cancel found under way. */
+  interrupted?: { slot: number; started_at: string };
   pure: PureRecord[];
 }
 

@@ -96,25 +96,52 @@ export async function writeLateStep(
   credits: number,
 ): Promise<void> {
   await executions.in(store).collection.updateOne({ _id: id } as never, {
-    $set: slotFields({ index, fields: { ...fields, output: { ...fields.output, after_end: true } } }),
+    $set: slotFields({ index, fields: { ...fields, output: { ...fields.output, after_cancel: true } } }),
     $inc: { seq: 1, credits_used: credits },
   });
 }
 
-/** A running or waiting step of an ended execution was cut off; one that never began is skipped. Pipeline form, one update. */
-const closeSteps = {
+/** What a step ends with that was under way when its execution was ended. */
+const cutOff = (status: Ending['status']): ErrorInfo => {
+  const unknown = 'whether it arrived is not known.';
+  return status === 'cancelled'
+    ? { code: 'cancelled', message: `Cancelled while it ran; ${unknown}` }
+    : { code: 'interrupted', message: `The execution ended while it ran; ${unknown}` };
+};
+
+/**
+ * A running step of an ended execution was cut off, which is no success but may have had its effect; one that never
+ * began, and a gate that nobody decided, are skipped. Pipeline form, one update.
+ */
+const closedSteps = ({ status, now }: Ending) => ({
   $map: {
     input: '$steps',
     as: 's',
     in: {
       $cond: [
-        { $in: ['$$s.status', ['pending', 'running', 'waiting_approval']] },
-        { $mergeObjects: ['$$s', { status: 'skipped' }] },
-        '$$s',
+        { $eq: ['$$s.status', 'running'] },
+        {
+          $mergeObjects: [
+            '$$s',
+            {
+              status: 'failed',
+              error: { $literal: cutOff(status) },
+              attempts: { $cond: [{ $gt: ['$$s.attempts', 0] }, '$$s.attempts', 1] },
+              completed_at: now,
+            },
+          ],
+        },
+        {
+          $cond: [
+            { $in: ['$$s.status', ['pending', 'waiting_approval']] },
+            { $mergeObjects: ['$$s', { status: 'skipped' }] },
+            '$$s',
+          ],
+        },
       ],
     },
   },
-};
+});
 
 export interface Ending {
   id: string;
@@ -125,7 +152,45 @@ export interface Ending {
   now: Date;
 }
 
-/** Ends an execution that is still open and skips what is left of it, in one update. Null when it had ended already. */
+/** A step whose effect was under way when its execution was cancelled. */
+export interface CutOff {
+  id: string;
+  index: number;
+  /** When it began, if that is not on record. */
+  startedAt: Date;
+  now: Date;
+  /** How often it was tried; null where only its worker knew. */
+  attempts: number | null;
+  /** Only when the execution was cancelled: for whoever was told no more than that nobody waits for the step. */
+  onlyCancelled?: boolean;
+}
+
+/**
+ * Records a step as cut off that a cancel found under way, also where its start was not on record and the cancel took it
+ * for one that never began. A step that ended by itself stays as it is.
+ */
+export async function writeCutOff(store: Store, step: CutOff): Promise<void> {
+  const { id, index, attempts } = step;
+  const error = cutOff('cancelled');
+  const at = `steps.${index}`;
+  const open = { [`${at}.status`]: { $in: ['pending', 'running', 'skipped'] } };
+  const known = attempts === null ? [] : [{ [`${at}.error.code`]: error.code }];
+  const filter = { _id: id, ...(step.onlyCancelled ? { status: 'cancelled' } : {}), $or: [open, ...known] };
+  const { collection } = executions.in(store);
+  const found = (await collection.findOne(filter as never)) as unknown as ExecutionRecord | null;
+  if (!found) return;
+  const slot = found.steps[index];
+  const fields: Partial<StepSlot> = {
+    status: 'failed',
+    error,
+    attempts: attempts ?? 1,
+    started_at: slot?.started_at ?? step.startedAt,
+    completed_at: slot?.completed_at ?? step.now,
+  };
+  await collection.updateOne(filter as never, { $set: slotFields({ index, fields }), $inc: { seq: 1 } });
+}
+
+/** Ends an execution that is still open and closes what is left of it, in one update. Null when it had ended already. */
 export const endExecution = (store: Store, ending: Ending): Promise<ExecutionRecord | null> =>
   executions.in(store).collection.findOneAndUpdate(
     { _id: ending.id, org_id: ending.orgId, status: { $in: OPEN_STATUSES } } as never,
@@ -140,7 +205,7 @@ export const endExecution = (store: Store, ending: Ending): Promise<ExecutionRec
           start_pending: false,
           unreported: true,
           seq: { $add: ['$seq', 1] },
-          steps: closeSteps,
+          steps: closedSteps(ending),
         },
       },
     ] as never,

@@ -1,7 +1,16 @@
 /** How long an attempt may take and how many there are: as the step says, whatever fails. */
 import type { AgentDefinition } from '../../src/contracts/agent';
 import { activeAgent, definitionWith, fire, run, VARIABLES } from '../support/agents';
-import { joinStack, list, text, waitForExecution, type Body, type Harness, type TestOrg } from '../support/harness';
+import {
+  joinStack,
+  list,
+  text,
+  waitFor,
+  waitForExecution,
+  type Body,
+  type Harness,
+  type TestOrg,
+} from '../support/harness';
 import { creditSums, storedAgent } from '../support/records';
 import { startOwn } from '../support/stack';
 import { startHttpServer, type HttpStandIn } from '../support/stand-ins/http-server';
@@ -109,6 +118,22 @@ describe('an attempt that takes longer than the step’s timeout', () => {
     });
     expect(await creditSums(harness.store, org.id)).toMatchObject({ total: 0, bySteps: 0, held: 0 });
   });
+});
+
+test('a cancel while a model is asked says so in the trace, and gives back what the call held', async () => {
+  const org = await harness.newOrg();
+  const when = { field: 'event_payload.name', operator: 'exists' };
+  await activeAgent(org, definitionWith([{ ...ask({}), when }]));
+  const before = model.requests.length;
+  const id = await run(org);
+  await waitFor(async () => model.requests.length > before);
+  await org.call('POST', `/agents/api/executions/${id}/cancel`);
+  const done = await waitFor(async () => {
+    const { body } = await org.call('GET', `/agents/api/executions/${id}`);
+    return text(effectOf(body)['status']) === 'failed' && body;
+  });
+  expect(effectOf(done)).toMatchObject({ attempts: 1, credits_used: 0, error: failure('cancelled', 'while it ran') });
+  await waitFor(async () => (await creditSums(harness.store, org.id)).held === 0);
 });
 
 test('a failed step shows how often it was tried', async () => {

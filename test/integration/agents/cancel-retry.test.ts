@@ -1,4 +1,7 @@
 /** Cancelling and retrying: final, repeatable, and never more than was asked for. */
+import { readConfig } from '../../../src/config';
+import { workflowIdOf } from '../../../src/contracts/messages';
+import { connectEngine, type Engine } from '../../../src/engine/connect';
 import { executions } from '../../../src/store/executions';
 import {
   activeAgent,
@@ -25,22 +28,43 @@ import {
 import { mailbox } from '../../support/mailbox';
 import { storedAgent } from '../../support/records';
 import { startHttpServer, type HttpStandIn } from '../../support/stand-ins/http-server';
-import { expectRefusal, get, pastExecution, post, put, remove, statusesOf, storeExecutions } from './support';
+import {
+  expectRefusal,
+  get,
+  ISO,
+  pastExecution,
+  post,
+  put,
+  remove,
+  statusesOf,
+  stepOf,
+  storeExecutions,
+} from './support';
 
 let harness: Harness;
+let engine: Engine;
 let stub: HttpStandIn;
 let isHealthy = false;
 beforeAll(async () => {
   harness = joinStack();
+  engine = connectEngine(readConfig(harness.address.env).temporal);
   stub = await startHttpServer(({ path }) => {
-    if (path === '/slow') return { delayMs: 3_000 };
+    if (path === '/slow') return { delayMs: 1_500 };
+    if (path.startsWith('/hang')) return { hang: true };
     return { status: isHealthy ? 200 : 400 };
   });
 });
 afterAll(async () => {
-  await stub.stop();
+  await Promise.all([stub.stop(), engine.close()]);
   await harness.close();
 });
+
+/** Waits until the workflow has ended; that of an aborted call hears of it by its heartbeat. */
+const closed = (id: string): Promise<boolean> =>
+  waitFor(async () => (await engine.client.workflow.getHandle(workflowIdOf(id)).describe()).status.name !== 'RUNNING', {
+    what: 'the workflow closes',
+    timeoutMs: 30_000,
+  });
 
 const cancel = (org: TestOrg, id: string): Promise<Answer> => post(org, `/executions/${id}/cancel`);
 const retry = (org: TestOrg, id: string): Promise<Answer> => post(org, `/executions/${id}/retry`);
@@ -85,21 +109,70 @@ describe('cancel', () => {
     expect(await mailbox(harness.address.inboxUrl, id)).toEqual([]);
   });
 
-  test.each([
-    ['a delay', { type: 'delay', id: 'wait', for: '1h' }],
-    ['a call under way', { type: 'http_request', id: 'wait', url: '@/slow' }],
-  ])('during %s it is final at once, and the rest never runs', async (_what, step) => {
+  test('during a delay it is final at once, and the rest never runs', async () => {
     const org = await harness.newOrg();
-    const first = JSON.parse(JSON.stringify(step).replace('@', stub.url)) as Record<string, unknown>;
-    await activeAgent(org, definitionWith([first, mailTo('never@example.com')]));
+    await activeAgent(org, definitionWith([{ type: 'delay', id: 'wait', for: '1h' }, mailTo('never@example.com')]));
     const id = await run(org);
     await waitForExecution(org, id, ['running']);
-    const seen = stub.requests.length;
-    if (first['type'] === 'http_request') await waitFor(async () => stub.requests.length > seen - 1);
     const answer = await cancel(org, id);
     expect([answer.status, text(answer.body['status'])]).toEqual([200, 'cancelled']);
     expect(statusesOf(answer.body)).toEqual(['wait skipped', 'mail skipped']);
     expect((await read(org, id))['status']).toBe('cancelled');
+  });
+
+  /** Cancels while the request of the step is under way; answers what the cancel said. */
+  async function cancelledAtWork(org: TestOrg, path: string, more: Record<string, unknown> = {}): Promise<Body> {
+    await activeAgent(org, definitionWith([{ ...call(path), ...more }, mailTo('never@example.com')]));
+    const id = await run(org);
+    await waitFor(async () => stub.requests.some((request) => request.path === path));
+    const answer = await cancel(org, id);
+    expect(answer.body).toMatchObject({ status: 'cancelled', status_reason: 'cancelled_by_user', error: null });
+    return answer.body;
+  }
+  const cutOff = {
+    status: 'failed',
+    error: { code: 'cancelled', message: 'Cancelled while it ran; whether it arrived is not known.' },
+    attempts: 1,
+    started_at: ISO,
+    completed_at: ISO,
+  };
+
+  test('while a call is under way: the trace says so, and tells in the end that it arrived', async () => {
+    const org = await harness.newOrg();
+    const cancelled = await cancelledAtWork(org, '/slow');
+    expect(statusesOf(cancelled)).toEqual(['call failed', 'mail skipped']);
+    expect(stepOf(cancelled, 'call')).toMatchObject(cutOff);
+    const done = await waitFor(async () => {
+      const seen = await read(org, text(cancelled['id']));
+      return text(stepOf(seen, 'call')['status']) === 'completed' && seen;
+    });
+    expect(done).toMatchObject({ status: 'cancelled', completed_at: cancelled['completed_at'] });
+    expect(stepOf(done, 'call')).toMatchObject({
+      error: null,
+      attempts: 1,
+      output: { status: 200, after_cancel: true },
+      completed_at: ISO,
+    });
+    expect(statusesOf(done)).toEqual(['call completed', 'mail skipped']);
+    expect(await mailbox(harness.address.inboxUrl, text(cancelled['id']))).toEqual([]);
+  });
+
+  test('of a call that is broken off stays failed: nobody knows whether it arrived', async () => {
+    const org = await harness.newOrg();
+    const cancelled = await cancelledAtWork(org, '/hang');
+    expect(stepOf(cancelled, 'call')).toMatchObject(cutOff);
+    await closed(text(cancelled['id']));
+    expect(stepOf(await read(org, text(cancelled['id'])), 'call')).toMatchObject(cutOff);
+  });
+
+  test('of a call whose start was not on record yet ends as that of any other', async () => {
+    const org = await harness.newOrg();
+    const when = { field: 'event_payload.name', operator: 'eq', value: 'Ada' };
+    const id = text((await cancelledAtWork(org, '/hang-when', { when }))['id']);
+    await closed(id);
+    const done = await read(org, id);
+    expect(statusesOf(done)).toEqual(['call failed', 'mail skipped']);
+    expect(stepOf(done, 'call')).toMatchObject(cutOff);
   });
 
   test('while it is pending: it never begins', async () => {
