@@ -83,7 +83,14 @@ export const HttpRequestStep = step('http_request', 'HttpRequestStep', {
   method: Type.Optional(Enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])),
   url: Type.String({ minLength: 1, maxLength: 2_000 }),
   headers: Type.Optional(
-    Type.Record(Type.String({ pattern: '^[A-Za-z0-9-]{1,64}$' }), Type.String({ maxLength: 4_000 }), {
+    Type.Unsafe<Record<string, string>>({
+      type: 'object',
+      // A pattern of names alone would leave all others open.
+      propertyNames: {
+        pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$",
+        description: "letters, digits and !#$%&'*+.^_`|~- only, such as X-Request-Id",
+      },
+      additionalProperties: { type: 'string', maxLength: 4_000 },
       maxProperties: 30,
     }),
   ),

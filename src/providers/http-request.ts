@@ -1,23 +1,8 @@
 /** Checks and completes what is about to be sent. */
+import { isHeaderText, isReservedHeader } from '../domain/headers';
 import { ProviderError } from './error';
 
-// They describe the connection or the target, which are ours to decide: with them a caller could smuggle a second
-// request or name another host than the one that was checked.
-const REFUSED_HEADERS: ReadonlySet<string> = new Set([
-  'host',
-  'content-length',
-  'transfer-encoding',
-  'connection',
-  'keep-alive',
-  'upgrade',
-  'expect',
-  'te',
-  'trailer',
-  'proxy-authorization',
-  'proxy-connection',
-]);
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
-const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 interface Body {
   content: string | Uint8Array | null;
@@ -58,9 +43,9 @@ export function requestHeaders({ headers = {}, idempotencyKey }: HeaderSource, b
   if (idempotencyKey) result['idempotency-key'] = idempotencyKey;
   for (const [given, value] of Object.entries(headers)) {
     const name = given.toLowerCase();
-    if (REFUSED_HEADERS.has(name)) throw new ProviderError('invalid_input', `The header "${given}" cannot be set`);
+    if (isReservedHeader(name)) throw new ProviderError('invalid_input', `The header "${given}" cannot be set`);
     if (!HEADER_NAME.test(name)) throw new ProviderError('invalid_input', `"${given}" is not the name of a header`);
-    if (!HEADER_VALUE.test(value))
+    if (!isHeaderText(value))
       throw new ProviderError('invalid_input', `The header "${given}" holds a forbidden character`);
     result[name] = value;
   }

@@ -1,6 +1,7 @@
 /** Checks steps in the order they run, each against what will be known by then. */
 import { STEP_STATUSES } from '../../contracts/execution';
 import type { BranchStep, Step, StepOf } from '../../contracts/step';
+import { isHeaderText, isReservedHeader } from '../headers';
 import { flattenSteps } from '../plan';
 import { readTemplate } from '../placeholders';
 import { below, type Findings } from './findings';
@@ -77,6 +78,21 @@ function checkUrl(step: StepOf<'http_request'>, pointer: string, { findings }: W
   });
 }
 
+function checkHeaders({ headers = {} }: StepOf<'http_request'>, pointer: string, { findings }: Walk): void {
+  for (const [name, text] of Object.entries(headers)) {
+    const fixed = readTemplate(text).parts.filter((part) => part.kind === 'text');
+    const flaw = isReservedHeader(name)
+      ? 'cannot be set, because it belongs to the connection; leave it out'
+      : 'must be one line of Latin characters; take out the others';
+    if (!isReservedHeader(name) && fixed.every((part) => isHeaderText(part.text))) continue;
+    findings.add({
+      path: below(pointer, 'headers', name),
+      code: 'invalid_header',
+      message: `The header "${name}" ${flaw}.`,
+    });
+  }
+}
+
 const RECORD_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 function checkApprovers({ approvers }: StepOf<'approval_gate'>, pointer: string, { findings, textRoots }: Walk): void {
@@ -125,7 +141,10 @@ function checkOwnFields(step: Step, pointer: string, walk: Walk): void {
   checkDurations(step, pointer, walk.findings);
   if (step.type === 'notification') checkRecipients(step, pointer, walk);
   if (step.type === 'approval_gate') checkApprovers(step, pointer, walk);
-  if (step.type === 'http_request') checkUrl(step, pointer, walk);
+  if (step.type === 'http_request') {
+    checkUrl(step, pointer, walk);
+    checkHeaders(step, pointer, walk);
+  }
   if (step.type === 'ai_reason') checkSchema(step, pointer, walk);
 }
 

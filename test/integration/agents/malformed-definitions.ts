@@ -244,4 +244,16 @@ export const MALFORMED: BadDefinition[] = [
   },
   { what: 'a group under an unknown name', fields: conditions({ every: [ALWAYS] }), path: '/conditions/0/every' },
   { what: 'an empty group', fields: conditions({ all: [] }), path: '/conditions/0/all' },
+  {
+    what: 'a header whose name holds a space',
+    fields: steps(call({ headers: { 'X A': '1' } })),
+    path: '/steps/0/headers/X A',
+    code: 'pattern',
+  },
+  {
+    what: 'a header that is a number',
+    fields: steps(call({ headers: { X_A: 5 } })),
+    path: '/steps/0/headers/X_A',
+    code: 'type',
+  },
 ];

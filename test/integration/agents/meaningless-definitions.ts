@@ -247,6 +247,18 @@ export const MEANINGLESS: BadDefinition[] = [
     code: 'invalid_url',
   },
   {
+    what: 'a header that is for the connection to say',
+    fields: steps(call({ headers: { Host: 'other.example.com' } })),
+    path: '/steps/0/headers/Host',
+    code: 'invalid_header',
+  },
+  {
+    what: 'a header of two lines',
+    fields: steps(call({ headers: { 'X-A': 'one\r\nX-B: {{event.id}}' } })),
+    path: '/steps/0/headers/X-A',
+    code: 'invalid_header',
+  },
+  {
     what: 'a URL whose host comes from the event',
     fields: steps(call({ url: 'https://{{event_payload.title}}/' })),
     path: '/steps/0/url',
