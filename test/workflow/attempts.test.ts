@@ -93,7 +93,7 @@ describe('an attempt that takes longer than the step’s timeout', () => {
     const played2 = played(step(`/slow-${name}-2`, { timeout: '1s', retry: retry(2) }));
     const [once, twice] = await Promise.all([played1, played2]);
     expect([callsTo(`/slow-${name}-1`), callsTo(`/slow-${name}-2`)]).toEqual([1, 2]);
-    expect(once.tookMs).toBeLessThan(5_500);
+    expect(once.tookMs).toBeLessThan(20_000);
     expect(once.done).toMatchObject({ status: 'failed', status_reason: 'step_failed' });
     const step1 = { status: 'failed', attempts: 1, error: failure('timeout', 'did not answer within 2 s') };
     expect(effectOf(once.done)).toMatchObject(step1);
