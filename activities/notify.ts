@@ -1,7 +1,7 @@
 /** `notification`: one message per recipient, each with an id that stays the same over every attempt. */
 import { createHash } from 'node:crypto';
 import type { StepInput, StepResult } from '../src/contracts/messages';
-import { renderText } from '../src/domain/text';
+import { asOneLine, renderText } from '../src/domain/text';
 import { withDeadline } from '../src/providers/deadline';
 import { ProviderError } from '../src/providers/error';
 import { writeProgress } from '../src/store/execution-writes';
@@ -27,9 +27,9 @@ const messageIdOf = (key: string, recipient: string): string =>
 async function deliver(deps: Deps, run: StepRun<'notification'>, to: string): Promise<Delivery> {
   const { channel } = run.step;
   const body = renderText(run.step.body, run.scope, { escapeHtml: false });
-  const subject = run.step.subject
-    ? renderText(run.step.subject, run.scope, { escapeHtml: false })
-    : run.record.agent_name;
+  const subject = asOneLine(
+    run.step.subject ? renderText(run.step.subject, run.scope, { escapeHtml: false }) : run.record.agent_name,
+  );
   if (channel === 'email') {
     const sent = await deps.providers.mail.send({
       to,

@@ -36,6 +36,14 @@ const definition = {
   client_ids: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 500 }),
 };
 
+/** A name as it is sent: it heads mails and fills one line of every list. Split in one way only, so that it is judged in linear time. */
+export const AgentName = Type.String({
+  minLength: 1,
+  maxLength: 120,
+  pattern: '^[^\\S\\r\\n\\v\\f\\u0085\\u2028\\u2029]*[^\\s\\u0085][^\\r\\n\\v\\f\\u0085\\u2028\\u2029]*$',
+  description: 'One line that is not blank',
+});
+
 /** What an author writes. Everything an execution depends on is in here and is copied into each execution. */
 export const AgentDefinition = Type.Object(definition, { $id: 'AgentDefinition' });
 export type AgentDefinition = Static<typeof AgentDefinition>;
@@ -43,7 +51,7 @@ export type AgentDefinition = Static<typeof AgentDefinition>;
 export const CreateAgent = Closed(
   {
     ...Type.Partial(Type.Object(definition)).properties,
-    name: definition.name,
+    name: AgentName,
     trigger: definition.trigger,
     steps: definition.steps,
   },
@@ -52,7 +60,11 @@ export const CreateAgent = Closed(
 export type CreateAgent = Static<typeof CreateAgent>;
 
 export const UpdateAgent = Closed(
-  { ...Type.Partial(Type.Object(definition)).properties, status: Type.Optional(Enum(AGENT_STATUSES)) },
+  {
+    ...Type.Partial(Type.Object(definition)).properties,
+    name: Type.Optional(AgentName),
+    status: Type.Optional(Enum(AGENT_STATUSES)),
+  },
   { $id: 'UpdateAgent', minProperties: 1 },
 );
 export type UpdateAgent = Static<typeof UpdateAgent>;

@@ -1,5 +1,5 @@
 /** Agent templates: shipped starting points that become a draft when cloned. */
-import type { AgentDefinition, Trigger } from './agent';
+import { AgentName, type AgentDefinition, type Trigger } from './agent';
 import { Closed, Enum, Reference, Type, type Static } from './schema';
 
 export const TEMPLATE_CATEGORIES = ['operations', 'security', 'billing', 'hr', 'custom'] as const;
@@ -18,7 +18,4 @@ export const Template = Type.Object(
 );
 export type Template = Static<typeof Template>;
 
-export const CloneTemplate = Closed(
-  { name: Type.Optional(Type.String({ minLength: 1, maxLength: 120 })) },
-  { $id: 'CloneTemplate' },
-);
+export const CloneTemplate = Closed({ name: Type.Optional(AgentName) }, { $id: 'CloneTemplate' });

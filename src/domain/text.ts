@@ -180,6 +180,18 @@ export function renderApart(template: string, scope: unknown): Apart {
   return { text, values: Object.fromEntries(values) };
 }
 
+const LINE_BREAKS = /[\r\n\v\f\0\u0085\u2028\u2029]+/;
+
+/** A text as one line, such as a subject: line breaks and the white space around them become single spaces. */
+export function asOneLine(text: string): string {
+  const lines = text.split(LINE_BREAKS);
+  if (lines.length === 1) return text;
+  return lines
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join(' ');
+}
+
 const LONE_SURROGATE = /[\ud800-\udfff]/gu;
 const encodeForUrl: Escape = (text) => encodeURIComponent(text.replace(LONE_SURROGATE, '\ufffd'));
 const DOTS = /^(?:\.|%2e){1,2}$/i;

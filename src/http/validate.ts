@@ -117,7 +117,11 @@ const WORDINGS: Record<string, Wording> = {
     };
   },
   format: (error) => ({ message: `must be a ${String(param(error, 'format'))}` }),
-  pattern: (error) => ({ message: `does not match ${String(param(error, 'pattern'))}` }),
+  pattern: (error) => {
+    const { description } = (error.parentSchema ?? {}) as { description?: string };
+    const wanted = description === undefined ? '' : ` (${description})`;
+    return { message: `does not match ${String(param(error, 'pattern'))}${wanted}` };
+  },
 };
 
 function discriminators(error: ErrorObject): string[] {

@@ -24,6 +24,9 @@ export const MALFORMED: BadDefinition[] = [
   { what: 'no steps', fields: { steps: undefined }, path: '/steps', code: 'required', createOnly: true },
   { what: 'an empty name', fields: { name: '' }, path: '/name', code: 'minLength' },
   { what: 'a name of 121 characters', fields: { name: 'x'.repeat(121) }, path: '/name', code: 'maxLength' },
+  { what: 'a name of white space only', fields: { name: ' \t ' }, path: '/name', code: 'pattern' },
+  { what: 'a name of two lines', fields: { name: 'Pages\nthe owner' }, path: '/name', code: 'pattern' },
+  { what: 'a name with a line separator', fields: { name: 'Pages\u2028' }, path: '/name', code: 'pattern' },
   { what: 'a name that is a number', fields: { name: 5 }, path: '/name', code: 'type' },
   { what: 'a name that is null', fields: { name: null }, path: '/name', code: 'type' },
   {

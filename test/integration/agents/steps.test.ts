@@ -389,6 +389,14 @@ describe('notification', () => {
     );
   });
 
+  test('line breaks in the data become single spaces in a subject, and never headers', async () => {
+    const done = await runToEnd([mailTo('a@example.com')], { name: ' Ada \r\n Bcc: eve@example.com\n\n\u2028Bob\n' });
+    expect(done['status']).toBe('completed');
+    const [mail, ...others] = await mailbox(harness.address.inboxUrl, text(done['id']));
+    expect([mail?.subject, mail?.to, others]).toEqual(['For  Ada Bcc: eve@example.com Bob', ['a@example.com'], []]);
+    expect(Object.keys(mail?.headers ?? {}).map((name) => name.toLowerCase())).not.toContain('bcc');
+  });
+
   test('a recipient that came out empty or wrong fails alone; when all do, the step fails', async () => {
     const some = await runToEnd(
       [{ ...mailTo('a@example.com'), recipients: ['a@example.com', '{{event_payload.mail}}'] }],

@@ -1,5 +1,13 @@
 import * as fc from 'fast-check';
-import { RENDERED_MAX, renderApart, renderText, renderUrl, renderValue, TextError } from '../../../src/domain/text';
+import {
+  asOneLine,
+  RENDERED_MAX,
+  renderApart,
+  renderText,
+  renderUrl,
+  renderValue,
+  TextError,
+} from '../../../src/domain/text';
 
 const scope = {
   event_payload: {
@@ -254,4 +262,17 @@ describe('renderApart', () => {
     expect(() => renderApart('{{event_payload.said}} {{upper event_payload.said}}', large)).toThrow(TextError);
     expect(() => renderApart('{{shout event_payload.said}}', large)).toThrow(TextError);
   });
+});
+
+test.each([
+  ['one  line ', 'one  line '],
+  ['two\r\nlines', 'two lines'],
+  [' much \n\n \u2028 room \n', 'much room'],
+  ['\v\f\u0085\0', ''],
+])('%j as one line is %j', (text, expected) => {
+  expect(asOneLine(text)).toBe(expected);
+});
+
+test('a long text is made one line in little time', () => {
+  expect(asOneLine(`${' '.repeat(500_000)}x\n`)).toBe('x');
 });
