@@ -97,8 +97,8 @@ async function ask(deps: Deps, run: StepRun<'ai_reason'>): Promise<Effect> {
       },
     };
   } catch (error) {
-    // A call cut off by this worker's shutdown is made again: its reservation must stay open.
-    if (error instanceof ProviderError && (!error.retryable || run.isLast)) {
+    // A call that is made again keeps its reservation; once the step has failed for good its record gives it back.
+    if (error instanceof ProviderError && !error.retryable) {
       if (error.usage)
         await patiently(() =>
           chargeFailure(deps, run, reservation, error.usage ?? { input_tokens: 0, output_tokens: 0 }),

@@ -34,8 +34,6 @@ export interface StepRun<Type extends StepType> {
   input: StepInput;
   signal: AbortSignal;
   attempt: number;
-  /** No attempt follows this one, whatever it ends in. */
-  isLast: boolean;
   /** How long the attempt may take by the step's own word. The engine's limit is longer: what it ends, nobody counts. */
   limits: { timeoutMs?: number };
 }
@@ -165,7 +163,6 @@ export async function runStep<Type extends StepType>(
       input,
       signal: cancellationSignal(),
       attempt,
-      isLast: attempt >= attemptsMax,
       limits: step.timeout === undefined ? {} : { timeoutMs: durationMs(step.timeout) },
     };
     return await attemptStep(deps, run, options, work);

@@ -18,8 +18,8 @@ function announce({ baseUrl, temporalUiUrl, inboxUrl, seed }: Started): void {
   print(`
 Signalbox is ready after ${seconds} s.
 
-  Console          ${baseUrl}/${user ? `   (${user.email} / ${user.password})` : ''}
   API              ${baseUrl}   docs at ${baseUrl}/docs
+  Sign-in          ${baseUrl}/console/api/session${user ? `   (${user.email} / ${user.password})` : ''}
   Temporal Web UI  ${temporalUiUrl || 'not ours'}
   Inbox            ${inboxUrl}
   API key          ${seed.keys.plat_all}

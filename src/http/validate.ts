@@ -9,7 +9,7 @@ import type { TSchema } from '../contracts/schema';
 import { below } from '../domain/definition/findings';
 import { decimalOf } from '../domain/decimal';
 import { nearest } from '../domain/suggest';
-import { joinAlternatives } from './alternatives';
+import { joinAlternatives, likeliest } from './alternatives';
 
 const FINDINGS_MAX = 20;
 
@@ -167,7 +167,7 @@ function validatorOf(compile: () => ValidateFunction): Validator {
   return (value) => {
     validate ??= compile();
     if (validate(value)) return [];
-    const errors = validate.errors ?? [];
+    const errors = likeliest(validate.errors ?? []);
     const useful = errors.filter((error) => !isNoise(error, errors));
     const worded = useful.map((error) => ({ error, finding: findingOf(error) }));
     const failed = errors.filter(({ keyword }) => keyword === 'anyOf');

@@ -60,7 +60,7 @@ export async function beginCount(
   id: string,
 ): Promise<{ record: AnyRecord; tick: number } | null> {
   const document = await documentsOf(store, row)
-    .findOneAndUpdate({ _id: id, tenantId, deletedAt: null }, { $inc: { tick: 1 } }, { new: true })
+    .findOneAndUpdate({ _id: id, tenantId, deletedAt: null }, { $inc: { tick: 1 } }, { returnDocument: 'after' })
     .lean<ResourceDocument>()
     .exec();
   return document ? { record: toRecord(row, document), tick: document.tick ?? 0 } : null;

@@ -140,7 +140,7 @@ const approvals = {
       limit: Limit,
       cursor,
     }),
-    responses: { 200: Type.Object({ approvals: Type.Array(Approval), ...listMeta }) },
+    responses: { 200: Type.Object({ approvals: Type.Array(Approval), ...listMeta, limit: Type.Integer() }) },
     errors: ['invalid_cursor'],
   }),
   getApproval: operation({

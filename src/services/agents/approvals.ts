@@ -82,7 +82,7 @@ export const approvalHandlers: Pick<Handlers<AgentOperations, Context>, Names> =
       store.pageOfApprovals(context.store, principal.orgId, filter, { limit: page.readMax, after: page.after }),
       store.countApprovals(context.store, principal.orgId, filter),
     ]);
-    const { rows, continuationToken: next } = page.cut(found, positionOf);
+    const { rows, continuationToken: next, limit: size } = page.cut(found, positionOf);
     const estimate = total > COUNTED_MAX ? { total_is_estimate: true } : {};
     return {
       status: 200,
@@ -91,6 +91,7 @@ export const approvalHandlers: Pick<Handlers<AgentOperations, Context>, Names> =
         total: Math.min(total, COUNTED_MAX),
         ...estimate,
         next_cursor: next,
+        limit: size,
       },
     };
   },

@@ -1,5 +1,7 @@
 /** What a value must be that fails every member of an `anyOf` is said in one finding. */
 import { Enum, Nullable, Timestamp, Type, type TSchema } from '../../../src/contracts/schema';
+import { CreateAgent } from '../../../src/contracts/agent';
+import { EventInput } from '../../../src/contracts/event';
 import { bodyValidator } from '../../../src/http/validate';
 
 const Named = Type.Object({ name: Type.String({ minLength: 3 }) }, { additionalProperties: false });
@@ -33,4 +35,35 @@ test.each<[string, TSchema, unknown, string[]]>([
 test('what was meant is still suggested', () => {
   const schema = Type.Object({ field: Nullable(Enum(['low', 'high'])) });
   expect(bodyValidator(schema)({ field: 'hihg' })).toMatchObject([{ code: 'enum', suggestion: 'high' }]);
+});
+
+describe('a union is judged by the member the value is most like', () => {
+  const pathsOf = (schema: TSchema, value: unknown) => bodyValidator(schema)(value).map(({ path }) => path);
+  const native = { event_type: 'ticket.escalated', source_product: 'psa', payload: {} };
+  const cloud = { specversion: '1.0', id: '1', type: 'ticket.escalated', source: '/psa', data: {} };
+
+  test.each([
+    ['a missing field', { ...native, payload: undefined }, ['/payload']],
+    ['a field by another name', { ...native, paylod: {} }, ['/paylod']],
+    ['a wrong type', { ...native, payload: 5 }, ['/payload']],
+    ['a CloudEvent without its id', { ...cloud, id: undefined }, ['/id']],
+  ])('an event with %s', (_what, event, paths) => {
+    expect(pathsOf(EventInput, JSON.parse(JSON.stringify(event)))).toEqual(paths);
+  });
+
+  const agent = (condition: unknown) => ({
+    name: 'Agent',
+    trigger: { type: 'bus_event', event_type: 'ticket.escalated', source_product: 'psa' },
+    steps: [{ type: 'delay', id: 'wait', for: '1m' }],
+    conditions: [condition],
+  });
+  const filter = { field: 'event_payload.priority', operator: 'eq', value: 'low' };
+  test.each([
+    ['an operator nobody knows', { ...filter, operator: 'equals' }, ['/conditions/0/operator']],
+    ['one in a group', { any: [{ ...filter, operator: 'equals' }] }, ['/conditions/0/any/0/operator']],
+    ['one in a group of a group', { not: { all: [filter, { operator: 'eq' }] } }, ['/conditions/0/not/all/1/field']],
+    ['an empty group', { all: [] }, ['/conditions/0/all']],
+  ])('a condition with %s', (_what, condition, paths) => {
+    expect(pathsOf(CreateAgent as TSchema, agent(condition))).toEqual(paths);
+  });
 });
