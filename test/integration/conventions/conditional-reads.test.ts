@@ -39,7 +39,9 @@ test('a read of the head alone is answered like the read', async () => {
   const tag = { 'if-none-match': read.headers.get('etag') ?? '' };
   const before = Number(read.headers.get('x-ratelimit-remaining'));
   const head = await org.call('HEAD', '/console/api/event-types', undefined, tag);
-  expect([head.status, Number(head.headers.get('x-ratelimit-remaining'))]).toEqual([304, before]);
+  expect(head.status).toBe(304);
+  // More when a minute has begun in between.
+  expect(Number(head.headers.get('x-ratelimit-remaining'))).toBeGreaterThanOrEqual(before);
 });
 
 test('a page that leads on has the same tag each time it is read, and another once its rows change', async () => {
