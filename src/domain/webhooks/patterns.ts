@@ -12,7 +12,9 @@ export function matchesPattern(pattern: string, eventType: string): boolean {
 export const mayConcern = (pattern: string, product: string): boolean =>
   pattern === '*' || pattern.startsWith(`${product}:`);
 
-const literal = (text: string): string => text.replace(/[^A-Za-z0-9_-]/g, String.raw`\$&`);
+/** Queries take no expression with a NUL in it, so that one is written as its number. */
+const literal = (text: string): string =>
+  text.replace(/[^A-Za-z0-9_-]/gu, (character) => (character === '\0' ? String.raw`\x00` : `\\${character}`));
 
 /** The same patterns as one expression for a query. */
 export const patternsToRegex = (patterns: readonly string[]): RegExp =>

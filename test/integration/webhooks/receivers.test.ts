@@ -173,6 +173,9 @@ test('410 disables the endpoint at once; what follows is skipped, and sent after
     status: 'active',
     disabledReason: null,
   });
+  // A name no event has is no fault, whatever is in it.
+  const nothing = await org.call('POST', `${endpoint.path}/replay`, { ...span, eventTypes: ['a\0b'] });
+  expect([nothing.status, nothing.body['matched']]).toEqual([202, 0]);
   const replay = await org.call('POST', `${endpoint.path}/replay`, span);
   expect([replay.status, replay.body['matched']]).toEqual([202, 2]);
   for (const eventId of ['one', 'two']) await waitForDelivery(org, endpoint, { status: 'delivered', eventId });
