@@ -267,7 +267,7 @@ describe('executions and approvals', () => {
   test('GET /api/approvals answers {approvals} and filters by status', async () => {
     const answer = await get(org, '/approvals?status=pending');
     expect(answer.status).toBe(200);
-    expect(answer.body).toEqual({ approvals: [approvalOf(waiting, {})], total: 1, next_cursor: null });
+    expect(answer.body).toEqual({ approvals: [approvalOf(waiting, {})], total: 1, next_cursor: null, limit: 50 });
     for (const status of ['approved', 'denied', 'expired'])
       expect((await get(org, `/approvals?status=${status}`)).body['approvals']).toEqual([]);
   });
