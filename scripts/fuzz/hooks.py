@@ -150,11 +150,15 @@ def before_call(context, case, kwargs):
         headers["If-Match"] = "*"
 
 
+def path_of(response):
+    return urllib.parse.urlsplit(response.request.url).path
+
+
 @schemathesis.hook
 def after_call(context, case, response):
     if case.method.upper() == case.operation.method.upper():
         ANSWERED[case.operation.label].add(response.status_code)
-    path = urllib.parse.urlsplit(response.request.url).path
+    path = path_of(response)
     if response.status_code < 300 and path.endswith("/restore"):
         RESTORED.add(path.removesuffix("/restore"))
     elif response.status_code < 300 and case.method.upper() == "DELETE":
@@ -278,7 +282,7 @@ def filter_failure(context, failure, case, response):
     if isinstance(failure, AcceptedNegativeData):
         return not is_right_as_sent(case, response)
     if isinstance(failure, UseAfterFree):
-        path = urllib.parse.urlsplit(response.request.url).path
+        path = path_of(response)
         return not any(path == back or path.startswith(f"{back}/") for back in RESTORED)
     return not (isinstance(failure, RejectedPositiveData) and is_right_refusal(case, response))
 

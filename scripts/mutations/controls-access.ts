@@ -179,9 +179,10 @@ export const ACCESS: readonly Control[] = [
     threat: 7,
     bug: 'a sign-in code is made only for somebody',
     file: MAIL,
-    before: '    await insertSignInCodes(store, records);\n    await throttle(context, first, records);\n',
+    before:
+      '    await insertSignInCodes(store, records);\n    await throttle(context, { ...asker, createdAt }, records);\n',
     after:
-      '    if (user) await insertSignInCodes(store, records);\n    if (user) await throttle(context, first, records);\n',
+      '    if (doors.length > 0) await insertSignInCodes(store, records);\n    if (doors.length > 0) await throttle(context, { ...asker, createdAt }, records);\n',
     test: TIMES,
     name: 'a sign-in code for a client user',
     needsApi: true,

@@ -1,7 +1,7 @@
 /** API keys as the console shows and takes them: one shape for platform and mail keys. */
 import { MAIL_SCOPES, PRODUCT_SCOPES, TIERS } from './principal';
 import { VERSION_DATES } from './version';
-import { Closed, Enum, Id, Nullable, Timestamp, Type, type Static } from './schema';
+import { Closed, Enum, Id, Nullable, NullableTimestampOrDay, Timestamp, Type, type Static } from './schema';
 
 /** What a key opens: product APIs and the agent service, or the mail service. */
 export const KeyKinds = Enum(['platform', 'mail']);
@@ -14,8 +14,7 @@ const OVERLAP_SECONDS_MAX = 604_800;
 const Name = () => Type.String({ minLength: 1, maxLength: KEY_NAME_MAX, pattern: '\\S' });
 const Expiry = () =>
   Type.Optional(
-    Type.Unsafe<string | null>({
-      anyOf: [Timestamp(), Type.String({ format: 'date' }), { type: 'null' }],
+    NullableTimestampOrDay({
       description:
         'When the key stops working: a timestamp, or a date (`YYYY-MM-DD`), which means 00:00:00 UTC of that day. In the future; `null` or absent means never. Answered as a timestamp.',
     }),

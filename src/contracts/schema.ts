@@ -14,9 +14,15 @@ export const Nullable = <Schema extends TSchema>(schema: Schema) =>
 /** ISO 8601 in UTC with milliseconds, for example `2026-11-20T22:40:00.000Z`. */
 export const Timestamp = (options: { description?: string } = {}) => Type.String({ format: 'date-time', ...options });
 
+const MOMENT_OR_DAY = [Timestamp(), Type.String({ format: 'date' })];
+
 /** A moment, or a whole day of UTC. */
 export const TimestampOrDay = (options: { description?: string } = {}) =>
-  Type.Unsafe<string>({ anyOf: [Timestamp(), Type.String({ format: 'date' })], ...options });
+  Type.Unsafe<string>({ anyOf: MOMENT_OR_DAY, ...options });
+
+/** The same, or null. */
+export const NullableTimestampOrDay = (options: { description?: string } = {}) =>
+  Type.Unsafe<string | null>({ anyOf: [...MOMENT_OR_DAY, Type.Null()], ...options });
 
 /** A closed object: unknown fields are refused with a suggestion. Used for every request body and query. */
 export const Closed = <Fields extends Parameters<typeof Type.Object>[0]>(fields: Fields, options: object = {}) =>

@@ -6,19 +6,17 @@ export const weakTag = (opaque: string): string => `W/"${opaque}"`;
 /** The tag of one record: it changes whenever the record's version does. */
 export const recordTag = (id: string, version: number): string => `${id}.${version}`;
 
+const digest = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 22);
+
 /** The tag of a list or a document: a short hash of what identifies its state. */
-export const stateTag = (...parts: unknown[]): string =>
-  createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22);
+export const stateTag = (...parts: unknown[]): string => digest(JSON.stringify(parts));
 
 /** Pages of one state lead on by whichever token of theirs; a new one is sealed for each answer. */
 const LEADS_ON = new Set(['continuationToken', 'next_cursor']);
 
 /** The tag of an answer that is known by nothing but what it says. */
 export const bodyTag = (body: unknown): string =>
-  createHash('sha256')
-    .update(JSON.stringify(body, (name, value: unknown) => (LEADS_ON.has(name) ? undefined : value)))
-    .digest('base64url')
-    .slice(0, 22);
+  digest(JSON.stringify(body, (name, value: unknown) => (LEADS_ON.has(name) ? undefined : value)));
 
 const opaqueOf = (tag: string): string => tag.trim().replace(/^W\//, '').replace(/^"|"$/g, '');
 

@@ -145,18 +145,12 @@ const isNoise = (error: ErrorObject, all: ErrorObject[]): boolean =>
 const pathOf = ({ instancePath, propertyName }: ErrorObject): string =>
   propertyName === undefined ? instancePath : below(instancePath, propertyName);
 
-/** What is wrong with a key, with what its schema says of keys. */
-function ofKey({ parentSchema }: ErrorObject, message: string): string {
-  const { description } = (parentSchema ?? {}) as { description?: string };
-  return `this key ${message}${description ? `: ${description}` : ''}`;
-}
-
 function findingOf(error: ErrorObject): Finding {
   const worded = WORDINGS[error.keyword]?.(error) ?? { message: error.message ?? 'is not valid' };
   return {
     path: worded.path ?? pathOf(error),
     code: error.keyword === 'additionalProperties' ? 'unknown_field' : error.keyword,
-    message: error.propertyName === undefined ? worded.message : ofKey(error, worded.message),
+    message: error.propertyName === undefined ? worded.message : `this key ${worded.message}`,
     ...(worded.suggestion ? { suggestion: worded.suggestion } : {}),
   };
 }

@@ -4,6 +4,7 @@ import type { ServiceName } from '../contracts/operation';
 import type { CustomFields } from './custom-fields';
 import type { Field, Fields } from './field';
 import { pascalCase, snakeCase } from './names';
+import { defaultPayload, withCommonFields } from './payload';
 import type { PortalReach } from './portal-reach';
 
 /** A service that offers product resources. */
@@ -219,19 +220,6 @@ function collectionOf({ products, path }: Pick<Resource, 'products' | 'path'>): 
   return products.length > 1 ? name : `${products[0]}_${name}`;
 }
 
-type Payload = (record: AnyRecord, labels: Labels) => Record<string, unknown>;
-
-function defaultPayload(row: Pick<Resource, 'singular' | 'fields' | 'clientId'>, also: Payload): Payload {
-  return (record, labels) => ({
-    [`${row.singular}_id`]: record.id,
-    client_id: row.clientId(record, labels),
-    ...Object.fromEntries(Object.keys(row.fields).map((name) => [snakeCase(name), record[name]])),
-    ...also(record, labels),
-    created_at: record.createdAt,
-    updated_at: record.updatedAt,
-  });
-}
-
 const none = (): Record<string, unknown> => ({});
 const never = (): null => null;
 
@@ -256,16 +244,6 @@ const rulesOf = (row: Partial<Rules<AnyRecord>>): Rules<AnyRecord> => ({
   isKeptWhileReferenced: row.isKeptWhileReferenced ?? false,
   isSingleton: row.isSingleton ?? false,
 });
-
-/** What every record has is told with it: who made it, what other systems call it and what tenants keep with it. */
-const withCommonFields =
-  (payload: Payload): Payload =>
-  (record, labels) => ({
-    ...payload(record, labels),
-    external_refs: record.externalRefs,
-    custom_fields: record.customFields,
-    created_by: record.createdBy,
-  });
 
 type EventRules = Resource['events'];
 

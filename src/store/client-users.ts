@@ -62,5 +62,5 @@ export async function nameOfCompany(store: Store, orgId: string, id: string): Pr
 
 /** True while the org has this company. */
 export async function hasCompany(store: Store, orgId: string, id: string): Promise<boolean> {
-  return (await findResource(store, place('companies', orgId), id)) !== null;
+  return (await nameOfCompany(store, orgId, id)) !== null;
 }

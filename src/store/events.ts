@@ -2,6 +2,7 @@
 import type { EventOutcome } from '../contracts/event';
 import { Json, Nullable, Type, type Static } from '../contracts/schema';
 import { derivedId } from '../domain/ids';
+import { literal } from '../domain/webhooks/patterns';
 import { collection, Instant, isDuplicate, type Store } from './collection';
 
 export const EventRecord = Type.Object({
@@ -85,8 +86,6 @@ export const unopenedEvents = (store: Store, before: Date, limit: number): Promi
     .limit(limit)
     .lean<EventRecord[]>()
     .exec();
-
-const literal = (text: string): string => text.replace(/[^A-Za-z0-9_]/g, String.raw`\$&`);
 
 /** The condition for a pattern such as `psa:ticket.*`. */
 function conditionOf(pattern: string): Record<string, unknown> {

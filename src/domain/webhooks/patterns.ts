@@ -12,8 +12,8 @@ export function matchesPattern(pattern: string, eventType: string): boolean {
 export const mayConcern = (pattern: string, product: string): boolean =>
   pattern === '*' || pattern.startsWith(`${product}:`);
 
-/** Queries take no expression with a NUL in it, so that one is written as its number. */
-const literal = (text: string): string =>
+/** The text as part of an expression. Queries take none with a NUL in it, so that one is written as its number. */
+export const literal = (text: string): string =>
   text.replace(/[^A-Za-z0-9_-]/gu, (character) => (character === '\0' ? String.raw`\x00` : `\\${character}`));
 
 /** The same patterns as one expression for a query. */

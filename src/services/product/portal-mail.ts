@@ -26,10 +26,12 @@ const PER_ADDRESS_MAX = 5;
 const PER_NETWORK_MAX = 30;
 const SEND_TIMEOUT_MS = 30_000;
 
+type Asker = Pick<SignInCode, 'address' | 'network' | 'createdAt'>;
+
 /** Refuses, whoever the address belongs to, what was asked for too often. */
-async function throttle(context: Context, first: SignInCode, codes: readonly SignInCode[]): Promise<void> {
-  const since = new Date(first.createdAt.getTime() - LIFETIME_MS);
-  const asked = await countSignInCodes(context.store, first, { since, max: PER_NETWORK_MAX + 1 });
+async function throttle(context: Context, asker: Asker, codes: readonly SignInCode[]): Promise<void> {
+  const since = new Date(asker.createdAt.getTime() - LIFETIME_MS);
+  const asked = await countSignInCodes(context.store, asker, { since, max: PER_NETWORK_MAX + 1 });
   const isAddress = asked.address > PER_ADDRESS_MAX;
   if (!isAddress && asked.network <= PER_NETWORK_MAX) return;
   // A refused request leaves nothing behind, so that waiting helps.
@@ -100,29 +102,25 @@ export const portalMailHandlers: Pick<Handlers<typeof portalOperations, Context>
       findClientUsersByEmail(store, body.tenant, body.email),
     ]);
     const createdAt = clock.now();
-    const code = mintCode();
-    const recordOf = (minted: string, user?: ClientUser): SignInCode => ({
-      _id: keyedHash(keyPepper, 'code', minted),
-      orgId: body.tenant,
-      address: null,
-      network: null,
-      clientUserId: user?.id ?? null,
-      createdAt,
-      expiresAt: new Date(createdAt.getTime() + LIFETIME_MS),
-      usedAt: null,
-    });
-    const [user, ...others] = users;
-    const first: SignInCode = {
-      ...recordOf(code, user),
+    const asker = {
       address: keyedHash(keyPepper, 'address', `${body.tenant} ${body.email.toLowerCase()}`),
       // An anonymous principal is named after its network address.
       network: principal.id,
     };
-    const more = others.map((other): Door => ({ code: mintCode(), user: other }));
-    const records = [first, ...more.map((door) => recordOf(door.code, door.user))];
+    const doors = users.map((user): Door => ({ code: mintCode(), user }));
+    // An address that nobody has leaves a record just the same.
+    const asked = doors.length > 0 ? doors : [{ code: mintCode(), user: null }];
+    const records = asked.map(({ code, user }, place): SignInCode => ({
+      _id: keyedHash(keyPepper, 'code', code),
+      orgId: body.tenant,
+      ...(place === 0 ? asker : { address: null, network: null }),
+      clientUserId: user?.id ?? null,
+      createdAt,
+      expiresAt: new Date(createdAt.getTime() + LIFETIME_MS),
+      usedAt: null,
+    }));
     await insertSignInCodes(store, records);
-    await throttle(context, first, records);
-    const doors = user ? [{ code, user }, ...more] : [];
+    await throttle(context, { ...asker, createdAt }, records);
     // Not waited for: the time an answer takes must not tell whether the address belongs to somebody.
     if (tenant)
       sendCodes(context, tenant, doors).catch((error: unknown) =>
