@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { consoleOperations } from '../../../src/contracts/operations/console';
 import { hashPassword } from '../../../src/domain/password';
-import { createGuard, type CredentialGuard } from '../../../src/http/admission';
+import type { CredentialGuard } from '../../../src/http/admission';
 import { bind, opening, serviceRouter } from '../../../src/http/mount';
 import { consoleHandlers } from '../../../src/services/console';
 import type { Context } from '../../../src/context';
@@ -12,18 +12,19 @@ import { changeUser } from '../../../src/store/users';
 import { request, type Answer } from '../../support/harness';
 import {
   movableClock,
+  newGuard,
   newKey,
   newTenant,
   newUser,
   openTestStore,
   readPsa,
   refusalOf,
+  type SignedIn,
   signIn,
   testConfig,
   testContext,
-  withKey,
-  type SignedIn,
   type TestStore,
+  withKey,
 } from './support';
 
 const DAY_MS = 86_400_000;
@@ -39,7 +40,7 @@ const clock = movableClock();
 
 function serve(served: Context): Promise<{ server: Server; baseUrl: string; guard: CredentialGuard }> {
   const app = express();
-  const door = createGuard(served);
+  const door = newGuard(served);
   app.use(opening());
   app.use(
     '/console',

@@ -2,7 +2,6 @@
 import { createHmac } from 'node:crypto';
 import { createConnection } from 'mongoose';
 import { mintKey } from '../../../src/domain/api-key';
-import { createGuard } from '../../../src/http/admission';
 import { changeKey, revokeKey } from '../../../src/store/keys';
 import { readGuard } from '../../../src/store/guards';
 import { revokeSession } from '../../../src/store/sessions';
@@ -12,6 +11,7 @@ import { readUsage } from '../../../src/store/usage';
 import {
   fakeRequest,
   movableClock,
+  newGuard,
   newKey,
   newTenant,
   openTestStore,
@@ -21,8 +21,8 @@ import {
   testConfig,
   testContext,
   testOperation,
-  withKey,
   type TestStore,
+  withKey,
 } from './support';
 
 const DAY_MS = 86_400_000;
@@ -44,7 +44,7 @@ const ownSession = testOperation({ kind: 'session', permission: 'session:own' },
 describe('keys', () => {
   test('both header forms are taken, and name the key', async () => {
     const context = testContext(store);
-    const guard = createGuard(context);
+    const guard = newGuard(context);
     const orgId = await newTenant(store, { tier: 'professional' });
     const { key, record } = await newKey(context, orgId, { scopes: ['PSA', 'CRM'] });
     for (const headers of [
@@ -68,7 +68,7 @@ describe('keys', () => {
 
   test('no, malformed, unknown and wrong-kind credentials are 401 without a reason', async () => {
     const context = testContext(store);
-    const guard = createGuard(context);
+    const guard = newGuard(context);
     const orgId = await newTenant(store);
     const { key } = await newKey(context, orgId);
     const { key: mailKey } = await newKey(context, orgId, { kind: 'mail', scopes: ['admin'] });
@@ -97,7 +97,7 @@ describe('keys', () => {
 
   test('the mail service takes only X-Mail-Key, and has a window of its own', async () => {
     const context = testContext(store);
-    const guard = createGuard(context);
+    const guard = newGuard(context);
     const orgId = await newTenant(store, { rateLimitPerMinute: 1 });
     const { key } = await newKey(context, orgId, { kind: 'mail', scopes: ['send'] });
     const send = {
@@ -119,7 +119,7 @@ describe('keys', () => {
 
   test('two different keys are ambiguous, and a header sent twice is refused, which Node would hide', async () => {
     const context = testContext(store);
-    const guard = createGuard(context);
+    const guard = newGuard(context);
     const orgId = await newTenant(store);
     const [{ key: first }, { key: second }] = [await newKey(context, orgId), await newKey(context, orgId)];
     const both = fakeRequest({ authorization: `Bearer ${first}`, 'x-integration-key': second });
@@ -133,7 +133,7 @@ describe('keys', () => {
 
   test('a key in the query string is 400, valid credentials or not', async () => {
     const context = testContext(store);
-    const guard = createGuard(context);
+    const guard = newGuard(context);
     const { key } = await newKey(context, await newTenant(store));
     for (const query of [`key=${key}`, `q=${encodeURIComponent(key)}`, 'api_key=abc', `x=1&access_token=${key}`]) {
       const refused = await refusalOf(guard, withKey(key, { url: `/api/things?${query}` }));
@@ -147,7 +147,7 @@ describe('keys', () => {
   test('expired and revoked keys say so only to whoever has the whole key', async () => {
     const clock = movableClock();
     const context = testContext(store, { clock });
-    const guard = createGuard(context);
+    const guard = newGuard(context);
     const orgId = await newTenant(store);
     const { key, record } = await newKey(context, orgId, { expiresAt: new Date(clock.now().getTime() + 1_000) });
     await guard.enter(withKey(key), readPsa);
@@ -167,7 +167,7 @@ describe('keys', () => {
     const context = testContext(store);
     const { key } = await newKey(context, await newTenant(store));
     const config = testConfig({ KEY_PEPPER: 'another-pepper-another-pepper-another-' });
-    const guard = createGuard(testContext(store, { config }));
+    const guard = newGuard(testContext(store, { config }));
     expect((await refusalOf(guard, withKey(key))).code).toBe('unauthorized');
   });
 });
@@ -176,7 +176,7 @@ describe('a change is in force on every process when it has been answered', () =
   async function twoProcesses() {
     const context = testContext(store);
     const orgId = await newTenant(store);
-    const guards = [createGuard(context), createGuard(testContext(store))] as const;
+    const guards = [newGuard(context), newGuard(testContext(store))] as const;
     return { context, orgId, guards };
   }
 
@@ -260,7 +260,7 @@ describe('sessions', () => {
     const context = testContext(store);
     const orgId = await newTenant(store);
     const { cookie, user, sessionId } = await signIn(context, orgId, 'approver');
-    const { principal } = await createGuard(context).enter(fakeRequest({ cookie }), readPsa);
+    const { principal } = await newGuard(context).enter(fakeRequest({ cookie }), readPsa);
     expect(principal).toMatchObject({ kind: 'session', id: user._id, sessionId, email: user.email, orgId });
     expect(principal.kind === 'session' && principal.permissions.has('approvals:decide')).toBe(true);
     expect(principal.kind === 'session' && principal.permissions.has('agents:write')).toBe(false);
@@ -268,7 +268,7 @@ describe('sessions', () => {
 
   test('unsafe methods need the CSRF token and, from browsers, the console’s own origin', async () => {
     const context = testContext(store);
-    const guard = createGuard(context);
+    const guard = newGuard(context);
     const orgId = await newTenant(store);
     const { cookie, csrfToken } = await signIn(context, orgId);
     const { csrfToken: foreign } = await signIn(context, orgId);
@@ -301,7 +301,7 @@ describe('sessions', () => {
 
   test('a cookie beside a key header is ignored, even when the key is wrong', async () => {
     const context = testContext(store);
-    const guard = createGuard(context);
+    const guard = newGuard(context);
     const orgId = await newTenant(store);
     const { cookie } = await signIn(context, orgId);
     const { key } = await newKey(context, orgId);
@@ -318,7 +318,7 @@ describe('sessions', () => {
   test('the token is renewed on the way, and never outlives twelve hours', async () => {
     const clock = movableClock();
     const context = testContext(store, { clock });
-    const guard = createGuard(context);
+    const guard = newGuard(context);
     const signed = await signIn(context, await newTenant(store));
     let { cookie } = signed;
     expect((await guard.enter(fakeRequest({ cookie }), ownSession)).headers['Set-Cookie']).toBeUndefined();
@@ -341,7 +341,7 @@ describe('sessions', () => {
 describe('usage', () => {
   test('requests, refusals and the last call are counted per key', async () => {
     const context = testContext(store);
-    const guard = createGuard(context);
+    const guard = newGuard(context);
     const orgId = await newTenant(store, { rateLimitPerMinute: 3 });
     const { key, record } = await newKey(context, orgId);
     for (const status of [200, 404])
@@ -359,7 +359,7 @@ describe('usage', () => {
   test('requests with an expired, a rotated-out and a revoked key count, those with a key that nobody has do not', async () => {
     const clock = movableClock();
     const context = testContext(store, { clock });
-    const guard = createGuard(context);
+    const guard = newGuard(context);
     const orgId = await newTenant(store);
     const expired = await newKey(context, orgId, { expiresAt: new Date(clock.now().getTime() + 1_000) });
     const revoked = await newKey(context, orgId);
@@ -383,7 +383,7 @@ describe('usage', () => {
     const commands: string[] = [];
     connection.getClient().on('commandStarted', ({ commandName }) => commands.push(commandName));
     const context = testContext({ ...store, connection });
-    const guard = createGuard(context);
+    const guard = newGuard(context);
     const { key, record } = await newKey(context, await newTenant(store));
     await revokeKey(store, record, { id: 'usr_x', at: new Date() });
     await refusalOf(guard, withKey(key));

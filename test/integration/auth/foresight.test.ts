@@ -1,16 +1,16 @@
 /** Reads begin while they are charged: who they are begun for, and when what they find may be answered. */
-import { createGuard } from '../../../src/http/admission';
 import type { Foresight } from '../../../src/http/guard';
 import { changeKey, revokeKey } from '../../../src/store/keys';
 import {
+  newGuard,
   newKey,
   newTenant,
   openTestStore,
   readPsa,
   testContext,
   testOperation,
-  withKey,
   type TestStore,
+  withKey,
 } from './support';
 
 let store: TestStore;
@@ -23,7 +23,7 @@ type Told = Parameters<Foresight>[0];
 
 async function visitor(options: { rateLimitPerMinute?: number } = {}) {
   const context = testContext(store);
-  const guard = createGuard(context);
+  const guard = newGuard(context);
   const orgId = await newTenant(store, options);
   const { key, record } = await newKey(context, orgId);
   const told: Told[] = [];

@@ -1,6 +1,6 @@
 /** Every way we know to forge, stretch or misuse a session token ends as 401. */
 import type { KeyObject } from 'node:crypto';
-import { createGuard, type CredentialGuard } from '../../../src/http/admission';
+import type { CredentialGuard } from '../../../src/http/admission';
 import type { Context } from '../../../src/context';
 import {
   commonForgeries,
@@ -15,14 +15,15 @@ import {
 } from './forging';
 import {
   fakeRequest,
+  newGuard,
   newTenant,
   newUser,
   openTestStore,
   readPsa,
   refusalOf,
+  type SignedIn,
   signIn,
   testContext,
-  type SignedIn,
   type TestStore,
 } from './support';
 
@@ -37,7 +38,7 @@ let privateKey: KeyObject;
 beforeAll(async () => {
   store = await openTestStore();
   context = testContext(store);
-  guard = createGuard(context);
+  guard = newGuard(context);
   orgId = await newTenant(store);
   signedIn = await signIn(context, orgId);
   colleague = (await newUser(store, orgId))._id;

@@ -1,19 +1,20 @@
 /** What an address that has used up its refusals still gets: whoever has a key is served, guesses wait and stay cheap. */
 import { createConnection, type Connection } from 'mongoose';
 import { mintKey } from '../../../src/domain/api-key';
-import { createGuard, type CredentialGuard } from '../../../src/http/admission';
+import type { CredentialGuard } from '../../../src/http/admission';
 import { changeKey, revokeKey } from '../../../src/store/keys';
 import {
   fakeRequest,
   movableClock,
+  newGuard,
   newKey,
   newTenant,
   openTestStore,
   readPsa,
   refusalOf,
   testContext,
-  withKey,
   type TestStore,
+  withKey,
 } from './support';
 
 const REFUSALS = 60;
@@ -39,7 +40,7 @@ const expectToWait = async (guard: CredentialGuard, key: string): Promise<void> 
 };
 
 test('keys that nobody has wait; other addresses and requests without a key do not', async () => {
-  const guard = createGuard(testContext(store));
+  const guard = newGuard(testContext(store));
   await useUp(guard);
   await expectToWait(guard, mintKey('platform'));
   expect((await refusalOf(guard, fakeRequest({}, { address }))).status).toBe(401);
@@ -48,7 +49,7 @@ test('keys that nobody has wait; other addresses and requests without a key do n
 
 test('a valid key is served, the first time this process sees it too', async () => {
   const context = testContext(store);
-  const guard = createGuard(context);
+  const guard = newGuard(context);
   const { key: seen } = await newKey(context, await newTenant(store));
   const { key: unseen, record } = await newKey(context, await newTenant(store));
   await guard.enter(withKey(seen, { address }), readPsa);
@@ -61,7 +62,7 @@ test('a valid key is served, the first time this process sees it too', async () 
 test('revoked and expired keys are 401 and say why', async () => {
   const clock = movableClock();
   const context = testContext(store, { clock });
-  const guard = createGuard(context);
+  const guard = newGuard(context);
   const orgId = await newTenant(store);
   const revoked = await newKey(context, orgId);
   await revokeKey(store, revoked.record, { id: 'usr_x', at: clock.now() });
@@ -90,7 +91,7 @@ describe('what guesses cost the store once the address may send no more', () => 
     connection.getClient().on('commandStarted', ({ commandName }) => commands.push(commandName));
     const clock = movableClock();
     const context = testContext({ ...store, connection }, { clock });
-    const guard = createGuard(context);
+    const guard = newGuard(context);
     await useUp(guard);
     commands.length = 0;
     return { context, clock, guard, commands };

@@ -4,24 +4,24 @@ import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { createConnection } from 'mongoose';
 import { systemClock } from '../../../src/clock';
-import { createGuard } from '../../../src/http/admission';
 import { phaseOf, TIER_RATES, WINDOW_MS } from '../../../src/domain/rate-limit';
 import { changeTenant } from '../../../src/store/tenants';
 import { readGuard, takeFromGuard, type Charge } from '../../../src/store/guards';
 import {
   fakeRequest,
   movableClock,
+  newGuard,
   newKey,
   newTenant,
   openTestStore,
   readPsa,
   refusalOf,
   signIn,
-  testContext,
   testConfig,
+  testContext,
   testOperation,
-  withKey,
   type TestStore,
+  withKey,
 } from './support';
 
 const run = promisify(execFile);
@@ -132,7 +132,7 @@ describe('one store operation per request', () => {
 });
 
 describe('through the guard', () => {
-  const spend = async (guard: ReturnType<typeof createGuard>, key: string, times: number) => {
+  const spend = async (guard: ReturnType<typeof newGuard>, key: string, times: number) => {
     for (let used = 0; used < times; used += 1) await guard.enter(withKey(key), readPsa);
   };
 
@@ -141,7 +141,7 @@ describe('through the guard', () => {
     const clock = movableClock(new Date(insideWindow(orgId)));
     const context = testContext(store, { clock });
     const { key } = await newKey(context, orgId);
-    return { orgId, clock, context, key, guard: createGuard(context) };
+    return { orgId, clock, context, key, guard: newGuard(context) };
   }
 
   test('the refusal names the policy, the limit and when to come back; its headers describe one policy', async () => {
@@ -174,7 +174,7 @@ describe('through the guard', () => {
 
   test('a flat figure for all tenants replaces the tier, an override of the tenant replaces both', async () => {
     const config = testConfig({ RATE_TENANT_FLAT: '50' });
-    const flat = createGuard(testContext(store, { config }));
+    const flat = newGuard(testContext(store, { config }));
     const usual = await newTenant(store);
     const { key } = await newKey(testContext(store, { config }), usual);
     expect((await flat.enter(withKey(key), readPsa)).headers['RateLimit-Policy']).toContain('"tenant";q=50');
@@ -240,7 +240,7 @@ describe('through the guard', () => {
     const orgId = await newTenant(store);
     const { key } = await newKey(context, orgId);
     const { cookie } = await signIn(context, orgId);
-    const guard = createGuard(context);
+    const guard = newGuard(context);
     for (const caller of [withKey(key), fakeRequest({ cookie })]) {
       await guard.enter(caller, readPsa);
       commands.length = 0;
@@ -275,7 +275,7 @@ describe('through the guard', () => {
 
   test('a tier is in force on every process when the change is answered', async () => {
     const { guard, key, orgId, context } = await tenantWithKey(5);
-    const other = createGuard(context);
+    const other = newGuard(context);
     await guard.enter(withKey(key), readPsa);
     await other.enter(withKey(key), readPsa);
     await changeTenant(store, orgId, { rateLimitPerMinute: 3, tier: 'standard' });

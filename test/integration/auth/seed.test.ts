@@ -6,19 +6,19 @@ import { seedDemo, type SeedResult } from '../../../scripts/seed';
 import { seedIdentity } from '../../../scripts/seed/identity';
 import { hashKey } from '../../../src/domain/api-key';
 import { verifyPassword } from '../../../src/domain/password';
-import { createGuard } from '../../../src/http/admission';
 import { findKeyByHash, revokeKey } from '../../../src/store/keys';
 import { findUserByEmail } from '../../../src/store/users';
 import {
   fakeRequest,
+  newGuard,
   openTestStore,
   readPsa,
   refusalOf,
   testConfig,
   testContext,
   testOperation,
-  withKey,
   type TestStore,
+  withKey,
 } from './support';
 
 let store: TestStore;
@@ -43,7 +43,7 @@ afterAll(async () => {
 });
 
 test('every key does what its name says', async () => {
-  const guard = createGuard(testContext(store));
+  const guard = newGuard(testContext(store));
   const agents = testOperation(
     { kind: 'product', scopes: ['Agents'], permission: 'agents:read' },
     { service: 'agents' },

@@ -12,7 +12,7 @@ import type { Role } from '../../../src/domain/permissions';
 import { createSealer } from '../../../src/domain/sealed-token';
 import { createSecretBox } from '../../../src/domain/secret-box';
 import type { Caller } from '../../../src/http/credentials';
-import type { CredentialGuard } from '../../../src/http/admission';
+import { createGuard, type CredentialGuard } from '../../../src/http/admission';
 import { createLog } from '../../../src/log';
 import { SESSION_LIFETIME_MS, sessionTokens } from '../../../src/services/console/session-token';
 import { openStore, type OpenStore } from '../../../src/store/connect';
@@ -31,6 +31,16 @@ const storeUri = (): string => {
   return url.toString();
 };
 
+/** The guards of this suite: each writes what it counted a little later, which a closed store would not take. */
+const guards: CredentialGuard[] = [];
+
+/** A guard as a process of the deployment has one. */
+export function newGuard(context: Context): CredentialGuard {
+  const guard = createGuard(context);
+  guards.push(guard);
+  return guard;
+}
+
 export interface TestStore extends OpenStore {
   uri: string;
 }
@@ -44,6 +54,7 @@ export async function openTestStore(): Promise<TestStore> {
     ...store,
     uri,
     async close() {
+      await Promise.all(guards.map((guard) => guard.close()));
       await store.connection.dropDatabase();
       await store.close();
     },

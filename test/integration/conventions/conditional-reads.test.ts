@@ -1,5 +1,7 @@
 /** Every read has a tag, and who sends it back is told that nothing changed, for nothing. */
-import { joinStack, list, text, type Harness } from '../../support/harness';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Operation } from '../../../src/contracts/operation';
+import { joinStack, list, text, type Answer, type Harness } from '../../support/harness';
 import { eachOf, everything, reachable, type Everything } from '../../support/operations';
 
 /** What they answer differs with every request: what is left of the limits, and how long for. */
@@ -15,6 +17,20 @@ afterAll(() => harness.close());
 
 const reads = reachable.filter(({ method }) => method === 'GET');
 
+/** Executions that the cast started may still be under way and count in what is read: then the new tag is tried. */
+const TRIES = 10;
+
+async function readAgain(operation: Operation, first: string): Promise<{ tag: string; again: Answer }> {
+  let tag = first;
+  for (let tried = 1; ; tried += 1) {
+    const again = await all.call(operation, { headers: { 'if-none-match': tag } });
+    const now = again.headers.get('etag') ?? '';
+    if (again.status !== 200 || now === tag || tried === TRIES) return { tag, again };
+    tag = now;
+    await delay(tried * 50);
+  }
+}
+
 test('every read that finds something carries an ETag; with it the answer is 304 without a body', async () => {
   const faults: string[] = [];
   let found = 0;
@@ -22,10 +38,10 @@ test('every read that finds something carries an ETag; with it the answer is 304
     const first = await all.call(operation);
     if (first.status !== 200) return;
     found += 1;
-    const tag = first.headers.get('etag');
-    if (!tag?.startsWith('W/"')) faults.push(`${operation.id}: no tag`);
-    const again = await all.call(operation, { headers: { 'if-none-match': tag ?? '' } });
+    const sent = first.headers.get('etag') ?? '';
+    if (!sent.startsWith('W/"')) faults.push(`${operation.id}: no tag`);
     if (NEVER_THE_SAME.has(operation.id)) return;
+    const { tag, again } = await readAgain(operation, sent);
     if (again.status !== 304 || again.text !== '' || again.headers.get('etag') !== tag)
       faults.push(`${operation.id}: ${again.status} ${again.text.slice(0, 200)}`);
   });
