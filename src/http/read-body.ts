@@ -1,4 +1,4 @@
-/** The body of a request, parsed as JSON whatever its content type says. */
+/** The body of a request, parsed as JSON unless its content type says that it is something else. */
 import { isUtf8 } from 'node:buffer';
 import express, { type Request, type Response } from 'express';
 import { problem } from '../contracts/problem';
@@ -11,11 +11,27 @@ function refuseBrokenText(_request: unknown, _response: unknown, bytes: Buffer, 
     throw problem('invalid_json', { message: 'The request body is not valid UTF-8; send JSON encoded as UTF-8.' });
 }
 
+/** JSON in any dress; the last two are what curl and fetch say when nobody told them what they send. */
+const READ_AS_JSON = /^(?:[^/;\s]+\/(?:[^/;\s]+\+)?json|application\/x-www-form-urlencoded|text\/plain)$/;
+
+const hasBody = ({ headers }: Request): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
+function refuseOtherTypes(request: Request): void {
+  const type = request.headers['content-type'];
+  if (type === undefined || !hasBody(request)) return;
+  const [name = ''] = type.split(';', 1);
+  if (READ_AS_JSON.test(name.trim().toLowerCase())) return;
+  throw problem('unsupported_media_type', { facts: { contentType: type } });
+}
+
 /** Reads bodies of up to `limit` bytes into `request.body`, which stays undefined where there is none. */
 export function bodyReader(limit = BYTES_MAX): (request: Request, response: Response) => Promise<void> {
   const parse = express.json({ limit, strict: false, type: () => true, verify: refuseBrokenText });
-  return (request, response) =>
-    new Promise((resolve, reject) => {
+  return async (request, response) => {
+    refuseOtherTypes(request);
+    await new Promise<void>((resolve, reject) => {
       parse(request, response, (error?: unknown) => (error ? reject(error) : resolve()));
     });
+  };
 }

@@ -35,11 +35,50 @@ test('numbers, truth values and those of custom fields are read from their text'
     expect([query, (await org.call('GET', `/psa/api/tickets?${query}`)).status]).toEqual([query, 400]);
 });
 
-test('bytes that are no UTF-8 are refused, not stored as something else', async () => {
+/** The body as bytes, so that the client adds no type of its own. */
+async function send(type: string | null, body = Buffer.from('{"name":"Northwind"}')) {
   const reply = await fetch(`${harness.address.baseUrl}/psa/api/companies`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${org.key}`, 'content-type': 'application/json' },
-    body: Buffer.from('{"name":"M\xfcller"}', 'latin1'),
+    headers: { authorization: `Bearer ${org.key}`, ...(type === null ? {} : { 'content-type': type }) },
+    body,
   });
-  expect([reply.status, await reply.text()]).toEqual([400, expect.stringContaining('UTF-8') as string]);
+  return { status: reply.status, text: await reply.text() };
+}
+
+test.each([
+  'application/xml',
+  'text/xml; charset=utf-8',
+  'multipart/form-data; boundary=x',
+  'application/octet-stream',
+  'application/jsonl',
+  'nonsense',
+])('a body of type %s is refused by that name, whatever is in it', async (type) => {
+  const refused = await send(type);
+  expect([refused.status, refused.text]).toEqual([415, expect.stringContaining('UNSUPPORTED_MEDIA_TYPE') as string]);
+  expect(JSON.parse(refused.text)).toMatchObject({ details: { contentType: type } });
+});
+
+test.each([
+  null,
+  'application/json',
+  'Application/JSON; charset=UTF-8',
+  'application/vnd.api+json',
+  'application/merge-patch+json',
+  // What fetch and curl say when nobody tells them.
+  'text/plain;charset=UTF-8',
+  'application/x-www-form-urlencoded',
+])('a body of type %s is read as JSON', async (type) => {
+  expect((await send(type)).status).toBe(201);
+});
+
+test('a request without a body may name any type', async () => {
+  const read = await org.call('GET', '/psa/api/tickets', undefined, { 'content-type': 'application/xml' });
+  expect(read.status).toBe(200);
+  const bodiless = await org.call('POST', '/psa/api/tickets/tck_1/restore', undefined, { 'content-type': 'text/xml' });
+  expect(bodiless.status).toBe(404);
+});
+
+test('bytes that are no UTF-8 are refused, not stored as something else', async () => {
+  const refused = await send('application/json', Buffer.from('{"name":"M\xfcller"}', 'latin1'));
+  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('UTF-8') as string]);
 });
