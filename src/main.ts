@@ -6,11 +6,17 @@ import { createGuard } from './http/admission';
 import { createApp } from './http/app';
 import { clientErrorListener, rawAnswers } from './http/client-errors';
 import { limitConnections } from './http/connections';
+import { drain } from './http/drain';
 import { createContext, onStopSignal, type ProcessContext } from './process';
 
 const STOP_LIMIT_SECONDS = 20;
 /** Requests under way may end in this time; what is slower is cut off, so that the rest still ends in good order. */
 const DRAIN_MS = 8_000;
+/**
+ * Longer than the 60 s for which nginx, AWS and others keep their end: whoever closes second meets a request on the way,
+ * which a client cannot repeat without knowing whether it arrived.
+ */
+const KEEP_ALIVE_MS = 75_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Node looks for connections beyond these limits every 30 s unless told otherwise. */
@@ -47,6 +53,7 @@ async function main(): Promise<void> {
   });
   const server = createServer(
     {
+      keepAliveTimeout: KEEP_ALIVE_MS,
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: OVERDUE_CHECK_MS,
@@ -66,12 +73,7 @@ async function main(): Promise<void> {
   indexed = true;
   const relay = startRelay(context);
   onStopSignal(async () => {
-    const cut = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
-    await new Promise((resolve) => {
-      server.close(resolve);
-      server.closeIdleConnections();
-    });
-    clearTimeout(cut);
+    await drain(server, DRAIN_MS);
     await relay.stop();
     await context.outbox.idle();
     await context.dispatch.idle();

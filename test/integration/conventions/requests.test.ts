@@ -1,5 +1,5 @@
 /** What requests may look like: methods of spelled-out paths beside paths with an id, and lists of values. */
-import { get } from 'node:http';
+import { Agent, get } from 'node:http';
 import { joinStack, type Harness } from '../../support/harness';
 
 let harness: Harness;
@@ -32,6 +32,19 @@ const statusOf = (target: string, key: string): Promise<number> =>
     const options = { hostname, port, path: target, headers: { authorization: `Bearer ${key}` } };
     get(options, (reply) => resolve(reply.resume().statusCode ?? 0)).once('error', reject);
   });
+
+test('a connection is kept open longer than any usual proxy keeps its end', async () => {
+  const { hostname, port } = new URL(harness.address.baseUrl);
+  const agent = new Agent({ keepAlive: true });
+  const kept = await new Promise((resolve, reject) => {
+    get({ hostname, port, path: '/healthz', agent }, (reply) => resolve(reply.resume().headers['keep-alive'])).once(
+      'error',
+      reject,
+    );
+  });
+  agent.destroy();
+  expect(kept).toBe('timeout=75');
+});
 
 test.each([
   ['/psa/api/tickets?limit=1', 200],
