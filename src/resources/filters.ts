@@ -118,6 +118,12 @@ export const sortFields = (row: Resource): ReadonlyMap<string, SortField> =>
       .map(([name, declared]) => [name, { kind: declared.traits.kind, isNullable: declared.isNullable }]),
   );
 
+/** The values of a field that takes only these, in the order in which they are declared; null for any other field. */
+export const choicesOf = (row: Resource, name: string): readonly string[] | null => {
+  const traits = row.fields[name]?.traits;
+  return traits?.kind === 'choice' ? (traits.schema['enum'] as string[]) : null;
+};
+
 const LIST_LENGTH_MAX = 4_000;
 
 /** The query parameter as the validator sees it; lists are read apart by the service. */

@@ -1,7 +1,7 @@
 /** Keyset paging over product records: every stable row exactly once, whatever is written between two pages. */
 import type { mongo } from 'mongoose';
 import type { Position } from '../domain/sealed-token';
-import { sortFields, type FilterOperator, type SortField } from '../resources/filters';
+import { choicesOf, sortFields, type FilterOperator, type SortField } from '../resources/filters';
 import type { AnyRecord, Resource } from '../resources/resource';
 import type { Store } from './collection';
 import {
@@ -100,6 +100,20 @@ function keyset(field: string, value: unknown, { id, isTied }: Position, isRisin
 }
 
 /**
+ * The rows of each value by themselves, as values such as priorities have an order that no index knows. A query a value
+ * is also the exact place in the index to go on from.
+ */
+function byChoice(choices: readonly (string | null)[], { orderBy, direction, after }: PageRequest): Clause[][] {
+  const values = direction === 'asc' ? choices : choices.toReversed();
+  const rowsOf = (value: string | null): Clause => ({ [orderBy]: value ?? NOT_SET });
+  if (!after) return values.map((value) => [rowsOf(value)]);
+  const beyond = { _id: { [direction === 'asc' ? '$gt' : '$lt']: after.id } };
+  return values
+    .slice(values.indexOf(after.value as string | null))
+    .map((value) => (value === after.value ? [rowsOf(value), beyond] : [rowsOf(value)]));
+}
+
+/**
  * What is still to be read, in order. No range holds both values and nulls, so a sort field that can be null has its
  * nulls read by a query of their own: first when rising, last when falling.
  */
@@ -154,6 +168,8 @@ export function pageQueries(place: ListPlace, asked: PageRequest): PageQuery[] {
   const sort = sortFields(row).get(page.orderBy);
   if (!sort) throw new Error(`${row.key} has no index on ${page.orderBy}`);
   const step = page.direction === 'asc' ? 1 : -1;
+  const choices = choicesOf(row, page.orderBy);
+  const parts = choices ? byChoice(sort.isNullable ? [null, ...choices] : choices, page) : segments(sort, page);
   const options: PageQuery['options'] = {
     sort: { [page.orderBy]: step, _id: step },
     limit: page.limit,
@@ -161,7 +177,7 @@ export function pageQueries(place: ListPlace, asked: PageRequest): PageQuery[] {
     maxTimeMS: READ_MS_MAX,
     projection: { _out: 0 },
   };
-  return segments(sort, page).map((segment) => ({ filter: matching(place, page, segment), options }));
+  return parts.map((segment) => ({ filter: matching(place, page, segment), options }));
 }
 
 /** Without Mongoose, whose reading of conditions and settings takes a twentieth of a page's time. */

@@ -1,5 +1,11 @@
 /** What lists promise, said again without the store: which records a filter finds, and in which order they come. */
-import { filterParameters, sortFields, type FilterOperator, type FilterParameter } from '../../src/resources/filters';
+import {
+  choicesOf,
+  filterParameters,
+  sortFields,
+  type FilterOperator,
+  type FilterParameter,
+} from '../../src/resources/filters';
 import type { AnyRecord, Resource } from '../../src/resources/resource';
 
 /** A record, or what is left of one. */
@@ -32,11 +38,16 @@ function compareValues(one: unknown, other: unknown): number {
   return Buffer.compare(Buffer.from(one as string), Buffer.from(other as string));
 }
 
-/** The order of a list; ties go by id. */
-export function inOrder({ orderBy, direction }: Pick<Asked, 'orderBy' | 'direction'>) {
+/** The order of a list; ties go by id. Values that are chosen from a few go by their place among them. */
+export function inOrder(row: Resource, { orderBy, direction }: Pick<Asked, 'orderBy' | 'direction'>) {
   const sign = direction === 'asc' ? 1 : -1;
+  const choices: readonly unknown[] | null = choicesOf(row, orderBy);
+  const placeOf = (record: AnyRecord): unknown => {
+    const value = record[orderBy] ?? null;
+    return choices && value !== null ? choices.indexOf(value) : value;
+  };
   return (one: AnyRecord, other: AnyRecord): number =>
-    sign * (compareValues(one[orderBy] ?? null, other[orderBy] ?? null) || compareValues(one.id, other.id));
+    sign * (compareValues(placeOf(one), placeOf(other)) || compareValues(one.id, other.id));
 }
 
 /** True when the list shows it. */

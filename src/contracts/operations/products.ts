@@ -48,7 +48,7 @@ const listQuery = (row: Resource): TSchema =>
   filtered(row, {
     limit: Limit,
     continuationToken: Type.Optional(Type.String({ minLength: 1, maxLength: 4_000, description: '`continuationToken` of the page before' })),
-    orderBy: Type.Optional(Enum([...sortFields(row).keys()], { description: '`createdAt` unless named' })),
+    orderBy: Type.Optional(Enum([...sortFields(row).keys()], { description: '`createdAt` unless named. A field with fixed values goes by the order in which they are listed' })),
     orderDirection: Type.Optional(Enum(['asc', 'desc'], { description: '`desc` unless named' })),
     includeDeleted: Type.Optional(Type.Boolean({ description: 'Also lists what was deleted in the last 30 days, as `{id, version, updatedAt, deletedAt}`' })),
   });

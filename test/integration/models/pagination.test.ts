@@ -140,7 +140,7 @@ class World {
 
   /** Changed where the list looks: it may be met before, after, both or not at all. */
   noteMove(before: Kept, after: Kept, asked: Asked): void {
-    const isSamePlace = inOrder(asked)(before.record, after.record) === 0;
+    const isSamePlace = inOrder(this.place.row, asked)(before.record, after.record) === 0;
     if (!isSamePlace || isListed(before, asked) !== isListed(after, asked)) this.moved.add(before.record.id);
     this.note(after);
   }
@@ -258,7 +258,7 @@ async function check(row: Resource, orderBy: string, one: Case): Promise<void> {
     const asked: Asked = { orderBy, direction: one.direction, includeDeleted: one.includeDeleted, filter };
     const begun = new Set(world.now.keys());
     const seen = await walk(world, asked, one);
-    const compare = inOrder(asked);
+    const compare = inOrder(row, asked);
     const steps = seen.slice(1).map((kept, index) => compare(seen[index]?.record ?? kept.record, kept.record));
     expect(steps.filter((step) => step >= 0)).toEqual([]);
     const times = new Map<string, number>();

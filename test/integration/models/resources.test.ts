@@ -276,7 +276,7 @@ class Play {
     const living = this.model.living();
     const offered = filters(this.row, living);
     const filter = offered[place % offered.length] ?? offered[0];
-    const found = living.filter((record) => filter.holds(record)).sort(inOrder({ orderBy, direction }));
+    const found = living.filter((record) => filter.holds(record)).sort(inOrder(this.row, { orderBy, direction }));
     const query = `limit=${limit}&orderBy=${orderBy}&orderDirection=${direction}${filter.query}`;
     const answer = await this.org.call('GET', `${this.path}?${query}`);
     expect([query, answer.status, answer.body['items']]).toEqual([query, 200, found.slice(0, limit)]);

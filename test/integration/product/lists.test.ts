@@ -1,6 +1,6 @@
 /** Lists: every filter, every order, and pages that neither repeat nor lose a row while the data changes. */
 import { array, assert, asyncProperty, constantFrom, integer, nat, record as shape } from 'fast-check';
-import { sortFields } from '../../../src/resources/filters';
+import { choicesOf, sortFields } from '../../../src/resources/filters';
 import { tickets } from '../../../src/resources/tickets';
 import { documentsOf, toDocument } from '../../../src/store/resource-documents';
 import { countQuery, openQuery, pageQueries, type PageRequest } from '../../../src/store/resource-pages';
@@ -71,6 +71,17 @@ describe('200', () => {
     expect(answer.body).toMatchObject({ limit: 50, hasMore: true, continuationToken: expect.any(String) as string });
     const created = itemsOf(answer).map((item) => item.createdAt);
     expect(created).toEqual(created.toSorted().toReversed());
+  });
+
+  test('values that are chosen from a few come in the order in which the documents list them', async () => {
+    const order = async (query: string, name: string): Promise<unknown[]> => [
+      ...new Set(itemsOf(await get(`/psa/api/tickets?limit=200&${query}`)).map((item) => item[name])),
+    ];
+    const rising = await order('orderBy=priority&orderDirection=asc', 'priority');
+    expect(rising).toEqual(['low', 'medium', 'high', 'critical']);
+    expect(await order('orderBy=priority', 'priority')).toEqual(rising.toReversed());
+    expect(await order('orderBy=status&orderDirection=asc', 'status')).toEqual(['new', 'open', 'closed']);
+    expect(await order('orderBy=priority&priority=high,low', 'priority')).toEqual(['high', 'low']);
   });
 
   test('a limit above 200 is answered with 200 and says so', async () => {
@@ -271,7 +282,11 @@ describe('paging', () => {
           if (page < ARRIVALS_MAX) await store(org, [{ ...row(page), id: `tkt_new${page}R${round}` }]);
         });
         const rows = seen.filter((id) => !gone.has(id) && !id.startsWith('tkt_new'));
-        const rank = (id: string) => (stable.find((record) => record.id === id) as AnyRecord | undefined)?.[orderBy];
+        const choices: readonly unknown[] | null = choicesOf(tickets, orderBy);
+        const rank = (id: string) => {
+          const value = stable.find((record) => record.id === id)?.[orderBy as 'id'];
+          return choices ? choices.indexOf(value) : value;
+        };
         const expected = stable.filter(({ id }) => !gone.has(id)).map(({ id }) => id);
         expect(new Set(seen).size).toBe(seen.length);
         expect([...rows].sort()).toEqual([...expected].sort());
