@@ -1,4 +1,5 @@
 /** The worker process: context → worker → run → drain. */
+import type { NativeConnection, Worker } from '@temporalio/worker';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { createBackground } from '../activities/background';
@@ -9,15 +10,30 @@ import { createContext, onStopSignal, type ProcessContext } from '../src/process
 import { TIMED_PRODUCTS } from '../src/events/timed';
 import { createProviders } from '../src/providers/providers';
 import { cachedBundle } from './bundle';
-import { createWorker, installRuntime, type RunningWorker } from './run';
+import { connect, createWorker, installRuntime } from './run';
 
 const CONNECT_RETRY_MS = 1_000;
+
+interface RunningWorker {
+  worker: Worker;
+  connection: NativeConnection;
+}
+
+async function startWorker(deps: Deps, bundlePath: string): Promise<RunningWorker> {
+  const connection = await connect(deps);
+  try {
+    return { worker: await createWorker(deps, { connection, bundlePath }), connection };
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
 
 /** Waits for the engine as long as it takes; a worker that starts first is not a failed worker. */
 async function connectPatiently(deps: Deps, bundlePath: string): Promise<RunningWorker> {
   for (;;) {
     try {
-      return await createWorker(deps, bundlePath);
+      return await startWorker(deps, bundlePath);
     } catch (error) {
       deps.log.warn('waiting for the engine', { error: error instanceof Error ? error.message : String(error) });
       await new Promise((resolve) => setTimeout(resolve, CONNECT_RETRY_MS));

@@ -1,4 +1,4 @@
-/** A worker: its own connection, the activities of this process and a graceful end. */
+/** A worker: its own connection to the engine, the activities of this process and a graceful end. */
 import { NativeConnection, Runtime, Worker, DefaultLogger } from '@temporalio/worker';
 import { createActivities } from '../activities';
 import type { Deps } from '../activities/deps';
@@ -22,16 +22,20 @@ export function installRuntime(log: Deps['log']): void {
   });
 }
 
-export interface RunningWorker {
-  worker: Worker;
+/** Connects to the engine as workers do. */
+export const connect = ({ config }: Pick<Deps, 'config'>): Promise<NativeConnection> =>
+  NativeConnection.connect({ address: config.temporal.address });
+
+interface WorkerParts {
   connection: NativeConnection;
+  /** A prebuilt workflow bundle. */
+  bundlePath: string;
 }
 
-/** Connects and creates the worker; `bundlePath` is a prebuilt workflow bundle. */
-export async function createWorker(deps: Deps, bundlePath: string): Promise<RunningWorker> {
+/** Creates the worker; it takes work once it is run. */
+export function createWorker(deps: Deps, { connection, bundlePath }: WorkerParts): Promise<Worker> {
   const { temporal } = deps.config;
-  const connection = await NativeConnection.connect({ address: temporal.address });
-  const worker = await Worker.create({
+  return Worker.create({
     connection,
     namespace: temporal.namespace,
     taskQueue: temporal.taskQueue,
@@ -44,5 +48,4 @@ export async function createWorker(deps: Deps, bundlePath: string): Promise<Runn
     shutdownGraceTime: temporal.shutdownGraceSeconds * 1_000,
     shutdownForceTime: temporal.shutdownGraceSeconds * 1_000 + 10_000,
   });
-  return { worker, connection };
 }

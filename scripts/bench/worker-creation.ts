@@ -3,7 +3,7 @@ import { createBackground } from '../../activities/background';
 import { createExecutionCache } from '../../activities/execution-cache';
 import { createContext } from '../../src/process';
 import { createProviders } from '../../src/providers/providers';
-import { createWorker, installRuntime } from '../../worker/run';
+import { connect, createWorker, installRuntime } from '../../worker/run';
 import { WORKER_CREATED } from './messages';
 
 async function main(): Promise<void> {
@@ -16,8 +16,9 @@ async function main(): Promise<void> {
     cache: createExecutionCache(context.store),
     background: createBackground(context),
   };
+  const connection = await connect(deps);
   const startedAt = performance.now();
-  await createWorker(deps, context.config.temporal.workflowBundle);
+  await createWorker(deps, { connection, bundlePath: context.config.temporal.workflowBundle });
   process.stdout.write(`${WORKER_CREATED}${performance.now() - startedAt}\n`);
 }
 

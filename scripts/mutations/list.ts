@@ -220,6 +220,22 @@ const PROMISES: readonly Mutation[] = [
     after: '[...updates]',
     test: 'test/integration/auth/counting-at-once.test.ts',
   },
+  {
+    bug: 'a page in the midst of one priority begins with the first row of it again',
+    file: PAGES,
+    before: '(value === after.value ? [rowsOf(value), beyond] : [rowsOf(value)])',
+    after: '[rowsOf(value)]',
+    test: LISTS,
+    name: 'every row that stays',
+  },
+  {
+    bug: 'priorities are listed by the alphabet',
+    file: PAGES,
+    before: "const values = direction === 'asc' ? choices : choices.toReversed();",
+    after: "const values = direction === 'asc' ? choices.toSorted() : choices.toSorted().toReversed();",
+    test: LISTS,
+    name: 'chosen from a few',
+  },
 ];
 
 /** Promises first, then the controls of the threats; the place in this list is the number of a bug. */

@@ -48,11 +48,17 @@ function nearestTier(models: AiConfig['models'], tier: ModelTier): ModelTier | u
 /** Builds the choice; a missing key, address or model is reported by the first question and not at start. */
 export function createModelChoice(config: AiConfig): ModelChoice {
   let factory: ModelFactory | undefined;
+  // The SDK makes the schemas of a model's replies anew with each model, which takes longer than using it.
+  const known = new Map<ModelTier, ChosenModel>();
   return (asked) => {
+    const before = known.get(asked);
+    if (before) return before;
     const tier = nearestTier(config.models, asked);
     if (!tier)
       throw new ProviderError('not_configured', `No model for the ${asked} tier: set AI_MODEL_${asked.toUpperCase()}`);
     factory ??= config.provider === 'openai_compatible' ? openaiCompatible(config) : hosted(config);
-    return { tier, name: config.models[tier], model: factory(config.models[tier]) };
+    const chosen = { tier, name: config.models[tier], model: factory(config.models[tier]) };
+    known.set(asked, chosen);
+    return chosen;
   };
 }
