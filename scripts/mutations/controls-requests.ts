@@ -3,7 +3,6 @@ import type { Control } from './mutation';
 
 const INPUT = 'src/http/input.ts';
 const MAIN = 'src/main.ts';
-const MOUNT = 'src/http/mount.ts';
 const CREDENTIALS = 'src/http/credentials.ts';
 
 const OPERATORS = 'test/integration/threats/15-nosql-operators.test.ts';
@@ -232,9 +231,9 @@ export const REQUESTS: readonly Control[] = [
   {
     threat: 30,
     bug: 'pages of any origin read the answers',
-    file: MOUNT,
-    before: "    'X-Content-Type-Options': 'nosniff',\n",
-    after: "    'X-Content-Type-Options': 'nosniff',\n    'Access-Control-Allow-Origin': '*',\n",
+    file: 'src/http/send.ts',
+    before: "  'X-Content-Type-Options': 'nosniff',\n",
+    after: "  'X-Content-Type-Options': 'nosniff',\n  'Access-Control-Allow-Origin': '*',\n",
     test: HOSTS,
     name: 'no operation lets a page',
     needsApi: true,

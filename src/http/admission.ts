@@ -3,6 +3,7 @@ import type { Context } from '../context';
 import type { Operation } from '../contracts/operation';
 import type { AnonymousPrincipal, Principal } from '../contracts/principal';
 import { problem, Problem } from '../contracts/problem';
+import { isRead } from '../domain/methods';
 import { MAIL_PER_MINUTE, rateHeaders, rateProblem, refusing, windowLimit } from '../domain/rate-limit';
 import { sessionTokens, type SessionTokens } from '../services/console/session-token';
 import type { Charge, Reading } from '../store/guards';
@@ -145,8 +146,7 @@ function chargeOf(desk: Desk, visit: Visit, loaded: authentication.Loaded): Char
     window: isMail ? 'mail' : 'tenant',
     limit: isMail ? MAIL_PER_MINUTE : windowLimit(tenant, desk.context.config.rateTenantFlat),
     key: loaded.kind === 'key' && !isMail ? { id: loaded.key._id, tier: loaded.key.tier ?? tenant.tier } : null,
-    conditional:
-      (request.method === 'GET' || request.method === 'HEAD') && request.headers['if-none-match'] !== undefined,
+    conditional: isRead(request.method) && request.headers['if-none-match'] !== undefined,
   };
 }
 

@@ -2,10 +2,10 @@
 import type { Socket } from 'node:net';
 import { problem, type ProblemCode } from '../contracts/problem';
 import type { ServiceName } from '../contracts/operation';
-import { LATEST_VERSION } from '../contracts/version';
 import { newId } from '../domain/ids';
 import type { CredentialGuard } from './admission';
 import { answerFor } from './problems';
+import { openingHeaders } from './send';
 
 const CODES: Record<string, ProblemCode> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
@@ -48,10 +48,7 @@ export const rawAnswers =
     const sent = {
       'Content-Type': 'application/json; charset=utf-8',
       'Content-Length': Buffer.byteLength(text),
-      'X-Request-Id': requestId,
-      'X-Content-Type-Options': 'nosniff',
-      'Cache-Control': 'private, no-store',
-      'Platform-Version': LATEST_VERSION,
+      ...openingHeaders(requestId),
       ...guard.headersFor({ headers: {}, socket }),
       ...headers,
       Connection: 'close',

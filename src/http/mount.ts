@@ -3,10 +3,11 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { Context } from '../context';
 import type { Call, Handler, Handlers, Operation, Reply, ServiceName } from '../contracts/operation';
 import { problem, type Problem } from '../contracts/problem';
-import { API_VERSIONS, LATEST_VERSION, type VersionTable } from '../contracts/version';
+import { API_VERSIONS, type VersionTable } from '../contracts/version';
 import { deprecationFault, deprecationHeaders } from '../domain/deprecation';
 import { newId } from '../domain/ids';
 import { bodyTag, matchesTag, weakTag } from '../domain/etag';
+import { isRead } from '../domain/methods';
 import { fillCompany } from './auth-access';
 import { documentedServices } from './api-documents';
 import { answerFor, toProblem } from './problems';
@@ -17,7 +18,7 @@ import { enterOnce, type Replay, type Run } from './idempotency';
 import { readInput, type InputChecks } from './input';
 import { bodyReader } from './read-body';
 import { createRouteTable } from './routes';
-import { sendJson, sendNothing, sendText, setHeaders } from './send';
+import { openingHeaders, sendJson, sendNothing, sendText, setHeaders } from './send';
 import { bodyValidator, textValidator } from './validate';
 import { tagIn, versionOf, waysOf, withPlainTags, type Way } from './versions';
 
@@ -62,7 +63,6 @@ interface Exchange {
 }
 
 const REFUSED_FROM = 400;
-const READS = new Set(['GET', 'HEAD']);
 
 function sendReplay(response: Response, replay: Replay, way: Way | undefined, context: Context): void {
   const { status, headers, body } = replay;
@@ -118,12 +118,12 @@ async function perform(
 
 /** Sets the tag of a reply that has one; true when it is what the client has already. Every read has one. */
 function isKnown({ etag, body }: Reply<Operation>, way: Way | undefined, { request, response }: Exchange): boolean {
-  const isRead = READS.has(request.method);
-  const state = etag ?? (isRead && body !== undefined ? bodyTag(body) : null);
+  const mayBeKnown = isRead(request.method);
+  const state = etag ?? (mayBeKnown && body !== undefined ? bodyTag(body) : null);
   if (state === null) return false;
   const tag = weakTag(tagIn(state, way));
   setHeaders(response, { ETag: tag, 'Cache-Control': 'private, no-cache', Vary: VARY });
-  return isRead && matchesTag(request.headers['if-none-match'], tag);
+  return mayBeKnown && matchesTag(request.headers['if-none-match'], tag);
 }
 
 function answer(outcome: Outcome, exchange: Exchange, context: Context): void {
@@ -190,7 +190,7 @@ function serve(route: Route, parts: MountParts): RequestHandler {
       const { admission, begun } = await enter(route, exchange, parts);
       exchange.admission = admission;
       setHeaders(response, admission.headers);
-      if (!READS.has(request.method)) await readBody(request, response);
+      if (!isRead(request.method)) await readBody(request, response);
       answer(await (begun ?? perform(route, exchange, admission, parts)), exchange, context);
     } catch (error) {
       if (!exchange.admission) setHeaders(response, guard.headersFor(request));
@@ -209,12 +209,7 @@ const requestIdOf = (response: Response): string => String(response.getHeader('X
 
 /** First middleware of all: an id and the headers that every reply carries, whatever becomes of the request. */
 export const opening = (): RequestHandler => (_request, response, next) => {
-  setHeaders(response, {
-    'X-Request-Id': newId('req'),
-    'X-Content-Type-Options': 'nosniff',
-    'Cache-Control': 'private, no-store',
-    'Platform-Version': LATEST_VERSION,
-  });
+  setHeaders(response, openingHeaders(newId('req')));
   next();
 };
 

@@ -1,5 +1,6 @@
 /** How headers and bodies leave: what Express's own `set` and `json` look up and convert for each is known here. */
 import type { Response } from 'express';
+import { LATEST_VERSION } from '../contracts/version';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -7,6 +8,14 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 export function setHeaders(response: Response, headers: Readonly<Record<string, string>>): void {
   for (const name in headers) response.setHeader(name, headers[name] ?? '');
 }
+
+/** What every reply carries, whatever becomes of the request. */
+export const openingHeaders = (requestId: string): Record<string, string> => ({
+  'X-Request-Id': requestId,
+  'X-Content-Type-Options': 'nosniff',
+  'Cache-Control': 'private, no-store',
+  'Platform-Version': LATEST_VERSION,
+});
 
 /** Sends JSON text. One string for head and body leaves by one write to the socket. */
 export function sendText(response: Response, status: number, text: string): void {

@@ -2,8 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Config } from '../config';
 import { problem } from '../contracts/problem';
-
-const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
+import { isSafe } from '../domain/methods';
 
 type Headers = Pick<IncomingMessage, 'headers'>;
 
@@ -27,7 +26,7 @@ function isOwnOrigin(origin: string, host: string | undefined, config: Config): 
 
 /** Refuses an unsafe request that another site made the browser send. Browsers always set these headers; programs need not. */
 export function requireOwnOrigin(request: Headers & Pick<IncomingMessage, 'method'>, config: Config): void {
-  if (SAFE_METHODS.has(request.method ?? 'GET')) return;
+  if (isSafe(request.method)) return;
   const { origin, host, 'sec-fetch-site': site } = request.headers;
   const isForeign =
     (origin !== undefined && !isOwnOrigin(origin, host, config)) || (site !== undefined && site !== 'same-origin');
@@ -44,7 +43,7 @@ export function requireCsrfToken(
   request: Headers & Pick<IncomingMessage, 'method'>,
   isToken: (given: string) => boolean,
 ): void {
-  if (SAFE_METHODS.has(request.method ?? 'GET')) return;
+  if (isSafe(request.method)) return;
   const given = request.headers['x-csrf-token'];
   if (typeof given === 'string' && isToken(given)) return;
   throw problem('csrf_failed', {
