@@ -103,7 +103,7 @@ export const REQUESTS: readonly Control[] = [
     before: 'const DEPTH_MAX = 32;',
     after: 'const DEPTH_MAX = 1_000_000;',
     test: DEEP,
-    name: 'an array of a hundred thousand levels',
+    name: 'takes no deeper one',
     needsApi: true,
   },
   {

@@ -37,6 +37,21 @@ test.each<[string, (operation: Operation) => string, number]>([
   expect(faults).toEqual([]);
 });
 
+test('a field that takes any JSON takes no deeper one', async () => {
+  const org = await harness.newOrg();
+  const ingest = (levels: number) => {
+    const payload: unknown = JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`);
+    return org.call('POST', '/agents/api/events/ingest', {
+      source_product: 'psa',
+      event_type: 'custom.deep',
+      payload,
+    });
+  };
+  expect((await ingest(30)).status).toBe(202);
+  const refused = await ingest(40);
+  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('too_deep') as string]);
+});
+
 test('it is refused at once', async () => {
   const [operation] = takers;
   if (!operation) throw new Error('no operation takes a body');
