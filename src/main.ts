@@ -13,8 +13,8 @@ const STOP_LIMIT_SECONDS = 20;
 /** Requests under way may end in this time; what is slower is cut off, so that the rest still ends in good order. */
 const DRAIN_MS = 8_000;
 /**
- * Longer than the 60 s for which nginx, AWS and others keep their end: whoever closes second meets a request on the way,
- * which a client cannot repeat without knowing whether it arrived.
+ * Longer than the 60 s for which nginx, AWS and others keep their end. Whoever closes first may close over a request that
+ * is on its way, and its sender could not tell whether it arrived; so that is left to them.
  */
 const KEEP_ALIVE_MS = 75_000;
 const HEADERS_TIMEOUT_MS = 10_000;

@@ -1,8 +1,8 @@
 /** Results of pure functions, kept by their argument. */
 
 /** The function with its last results at hand; once `max` are kept it starts over, so that strangers cannot fill it. */
-export function memoised<Value>(max: number, make: (key: string) => Value): (key: string) => Value {
-  const known = new Map<string, Value>();
+export function memoised<Key extends string, Value>(max: number, make: (key: Key) => Value): (key: Key) => Value {
+  const known = new Map<Key, Value>();
   return (key) => {
     const found = known.get(key);
     if (found !== undefined) return found;

@@ -5,6 +5,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModel } from 'ai';
 import type { Config } from '../config';
 import { MODEL_TIERS, type ModelTier } from '../contracts/step';
+import { memoised } from '../domain/memoised';
 import { createAiFetch } from './ai-fetch';
 import { ProviderError } from './error';
 
@@ -49,16 +50,11 @@ function nearestTier(models: AiConfig['models'], tier: ModelTier): ModelTier | u
 export function createModelChoice(config: AiConfig): ModelChoice {
   let factory: ModelFactory | undefined;
   // The SDK makes the schemas of a model's replies anew with each model, which takes longer than using it.
-  const known = new Map<ModelTier, ChosenModel>();
-  return (asked) => {
-    const before = known.get(asked);
-    if (before) return before;
+  return memoised(MODEL_TIERS.length, (asked: ModelTier) => {
     const tier = nearestTier(config.models, asked);
     if (!tier)
       throw new ProviderError('not_configured', `No model for the ${asked} tier: set AI_MODEL_${asked.toUpperCase()}`);
     factory ??= config.provider === 'openai_compatible' ? openaiCompatible(config) : hosted(config);
-    const chosen = { tier, name: config.models[tier], model: factory(config.models[tier]) };
-    known.set(asked, chosen);
-    return chosen;
-  };
+    return { tier, name: config.models[tier], model: factory(config.models[tier]) };
+  });
 }
