@@ -1,5 +1,5 @@
 /** `notification`: one message per recipient, each with an id that stays the same over every attempt. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { StepInput, StepResult } from '../src/contracts/messages';
 import { asOneLine, renderText } from '../src/domain/text';
 import { withDeadline } from '../src/providers/deadline';
@@ -22,7 +22,7 @@ interface Delivery {
 
 /** Receivers drop a second copy by this id, should a worker die between sending and recording. */
 const messageIdOf = (key: string, recipient: string): string =>
-  `<${createHash('sha256').update(`${key}:${recipient}`).digest('hex').slice(0, 32)}@signalbox>`;
+  `<${hash('sha256', `${key}:${recipient}`, 'hex').slice(0, 32)}@signalbox>`;
 
 async function deliver(deps: Deps, run: StepRun<'notification'>, to: string): Promise<Delivery> {
   const { channel } = run.step;
@@ -41,7 +41,7 @@ async function deliver(deps: Deps, run: StepRun<'notification'>, to: string): Pr
     });
     return { recipient: to, status: 'sent', message_id: sent.message_id };
   }
-  const key = `${run.key}:${createHash('sha256').update(to).digest('hex').slice(0, 12)}`;
+  const key = `${run.key}:${hash('sha256', to, 'hex').slice(0, 12)}`;
   const message = { channel, to, body, subject, key, signal: run.signal, ...run.limits };
   const delivered = await deps.providers.gateways.deliver(message);
   return { recipient: to, status: 'sent', message_id: delivered.id };

@@ -1,6 +1,6 @@
 /** `ai_reason`: hold credits, ask the model, record what it said, then book what it cost. */
 import { activityInfo, cancellationDetails } from '@temporalio/activity';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { StepInput, StepResult } from '../src/contracts/messages';
 import type { ModelTier } from '../src/contracts/step';
 import { creditsFor, estimateCredits, monthOf } from '../src/domain/credits';
@@ -25,7 +25,7 @@ const SYSTEM =
  */
 function promptOf(run: StepRun<'ai_reason'>): string {
   const { text: instruction, values: data } = renderApart(run.step.prompt, run.scope);
-  const fence = createHash('sha256').update(run.key).digest('hex').slice(0, 12);
+  const fence = hash('sha256', run.key, 'hex').slice(0, 12);
   return buildPrompt({ instruction, data, fence });
 }
 

@@ -20,10 +20,13 @@ const describe = (value: unknown): unknown =>
     : value;
 
 /** Errors where log lines have them: a replacer would be called for every value of every line. */
-const shown = (fields: Fields): Fields =>
-  Object.values(fields).some((value) => value instanceof Error)
-    ? Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, describe(value)]))
-    : fields;
+function shown(fields: Fields): Fields {
+  for (const name in fields) {
+    if (fields[name] instanceof Error)
+      return Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, describe(value)]));
+  }
+  return fields;
+}
 
 let waiting = '';
 

@@ -140,8 +140,9 @@ export const REQUESTS: readonly Control[] = [
     threat: 22,
     bug: 'of repeated parameters the first one counts',
     file: INPUT,
-    before: 'const given = request.query as Record<string, unknown>;',
-    after: 'const given: Record<string, unknown> = Object.fromEntries(new URLSearchParams(request.url.split("?")[1]));',
+    before: 'parseQuery(url.slice(start + 1));',
+    after:
+      'Object.fromEntries(Object.entries(parseQuery(url.slice(start + 1))).map(([name, value]) => [name, [value].flat()[0]]));',
     test: SMUGGLING,
     name: 'a query parameter given twice',
     needsApi: true,

@@ -94,8 +94,8 @@ const PROMISES: readonly Mutation[] = [
   {
     bug: 'a token is sealed for no list in particular',
     file: TOKENS,
-    before: "createHash('sha256').update(JSON.stringify(bound)).digest()",
-    after: "createHash('sha256').update(typeof bound).digest()",
+    before: "hash('sha256', JSON.stringify(bound), 'buffer')",
+    after: "hash('sha256', typeof bound, 'buffer')",
     test: TOKENS_MODEL,
   },
   {

@@ -1,5 +1,5 @@
 /** The audit chain: what is hashed, how entries are linked, and which is the first that does not fit. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { AuditEntry, ChainFault } from '../contracts/audit';
 import { sortedJson } from './sorted-json';
 
@@ -22,8 +22,7 @@ export function canonicalForm(entry: Omit<AuditEntry, 'hash'>): string {
   return sortedJson(hashed, wellFormed);
 }
 
-export const hashOf = (entry: Omit<AuditEntry, 'hash'>): string =>
-  createHash('sha256').update(canonicalForm(entry)).digest('hex');
+export const hashOf = (entry: Omit<AuditEntry, 'hash'>): string => hash('sha256', canonicalForm(entry), 'hex');
 
 /** The draft as the entry that follows `head`, holding nothing that JSON would lose. */
 export function linkedTo(head: ChainHead, draft: AuditDraft): AuditEntry {

@@ -1,12 +1,12 @@
 /** Weak entity tags: weak because proxies that compress drop strong ones. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 export const weakTag = (opaque: string): string => `W/"${opaque}"`;
 
 /** The tag of one record: it changes whenever the record's version does. */
 export const recordTag = (id: string, version: number): string => `${id}.${version}`;
 
-const digest = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 22);
+const digest = (text: string): string => hash('sha256', text, 'base64url').slice(0, 22);
 
 /** The tag of a list or a document: a short hash of what identifies its state. */
 export const stateTag = (...parts: unknown[]): string => digest(JSON.stringify(parts));

@@ -1,5 +1,5 @@
 /** Idempotency keys: how one is read, what it stands for, and the ids that a repeat of its request gets again. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { idFrom } from './ids';
 import { sortedJson } from './sorted-json';
 
@@ -16,7 +16,7 @@ export function readKey(header: string): string | null {
   return KEY.test(bare) ? bare : null;
 }
 
-const sha256 = (...parts: string[]): string => createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
+const sha256 = (...parts: string[]): string => hash('sha256', JSON.stringify(parts), 'base64url');
 
 /** Whose key it is and for what: another tenant, credential, method or path has a key of its own by the same text. */
 export const scopeOf = (parts: {

@@ -1,5 +1,5 @@
 /** Record identifiers: `<prefix>_` and a ULID, or a hash where the same cause must always give the same id. */
-import { createHash, randomBytes, randomFillSync } from 'node:crypto';
+import { hash, randomBytes, randomFillSync } from 'node:crypto';
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
@@ -38,7 +38,7 @@ function randomText(): string {
 export const newId = (prefix: string, at: Date = new Date()): string =>
   `${prefix}_${encodeTime(at.getTime())}${randomText()}`;
 
-const digestOf = (...parts: (string | number)[]): Buffer => createHash('sha256').update(JSON.stringify(parts)).digest();
+const digestOf = (...parts: (string | number)[]): Buffer => hash('sha256', JSON.stringify(parts), 'buffer');
 
 /** The id that `parts` always lead to; a second attempt at the same work meets the first one's record. */
 export const derivedId = (prefix: string, ...parts: (string | number)[]): string =>

@@ -1,5 +1,5 @@
 /** The arithmetic of the limits: fixed windows per tenant, GCRA per key, and how both are told to the client. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Tier } from '../contracts/principal';
 import { problem, type Problem } from '../contracts/problem';
 import { memoised } from './memoised';
@@ -56,7 +56,7 @@ const PHASES_MAX = 10_000;
 /** Where in the minute a tenant's window begins, so that not all tenants start again at once. */
 export const phaseOf = memoised(
   PHASES_MAX,
-  (tenantId) => createHash('sha256').update(tenantId).digest().readUInt32BE(0) % WINDOW_MS,
+  (tenantId) => hash('sha256', tenantId, 'buffer').readUInt32BE(0) % WINDOW_MS,
 );
 
 /** Milliseconds between two requests of a key in the long run. */
@@ -101,15 +101,15 @@ export const refusing = (state: PolicyState): PolicyState => ({ ...state, remain
 
 const seconds = (milliseconds: number): number => Math.ceil(milliseconds / 1_000);
 
+const order = (a: PolicyState, b: PolicyState): number =>
+  Number(b.retryInMs !== null) - Number(a.retryInMs !== null) ||
+  (b.retryInMs ?? 0) - (a.retryInMs ?? 0) ||
+  a.remaining - b.remaining ||
+  b.resetAtMs - a.resetAtMs;
+
 /** The policy the three `X-RateLimit-*` headers describe: one that refused, else the one with least left. */
-function foremost(states: readonly PolicyState[]): PolicyState | undefined {
-  return [...states].sort(
-    (a, b) =>
-      Number(b.retryInMs !== null) - Number(a.retryInMs !== null) ||
-      (b.retryInMs ?? 0) - (a.retryInMs ?? 0) ||
-      a.remaining - b.remaining ||
-      b.resetAtMs - a.resetAtMs,
-  )[0];
+function foremost([first, ...others]: readonly PolicyState[]): PolicyState | undefined {
+  return first && others.reduce((best, state) => (order(state, best) < 0 ? state : best), first);
 }
 
 const policyItem = (state: PolicyState): string =>

@@ -1,5 +1,5 @@
 /** Continuation tokens: AES-256-GCM over a keyset position, bound to the tenant, the path and the filters it was made for. */
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
 
 const KEY_ID = 'k1';
 const NONCE_BYTES = 12;
@@ -21,7 +21,7 @@ export interface TokenSealer {
   open(token: string, bound: unknown, now: Date, lifetimeMs?: number): Position | null;
 }
 
-const boundBytes = (bound: unknown): Buffer => createHash('sha256').update(JSON.stringify(bound)).digest();
+const boundBytes = (bound: unknown): Buffer => hash('sha256', JSON.stringify(bound), 'buffer');
 
 /** Builds the sealer of a deployment from its secret. Stateless: any process can open any token. */
 export function createSealer(secret: string): TokenSealer {

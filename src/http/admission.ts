@@ -17,20 +17,9 @@ import { readCredential, refuseKeyInQuery, type Caller } from './credentials';
 import type { Admission, Foresight, Guard } from './guard';
 import { requireCsrfToken, requireOwnOrigin } from './session-cookie';
 
-/** An admission that also knows what to answer when the limits are spent. */
-export interface CountedAdmission extends Admission {
-  /**
-   * Set for a poll with `If-None-Match` when the limits are spent: the handler may run to see whether a 304 is due,
-   * and any other reply must become this refusal.
-   */
-  exhausted?: Problem;
-  /** Gives the charge back and answers the headers as they are without it. */
-  refund(): Record<string, string>;
-}
-
 /** The guard with what the process around it needs. */
 export interface CredentialGuard extends Guard {
-  enter(request: Caller, operation: Operation, foresee?: Foresight): Promise<CountedAdmission>;
+  enter(request: Caller, operation: Operation, foresee?: Foresight): Promise<Admission>;
   /** Rate headers of a request that reaches no operation: unknown paths, other methods. */
   headersFor(request: Caller): Record<string, string>;
 }
@@ -50,7 +39,6 @@ interface Desk {
 interface Visit {
   request: Caller;
   operation: Operation;
-  network: string;
   startedAtMs: number;
   foresee: Foresight | undefined;
 }
@@ -65,7 +53,7 @@ interface Settled {
 const nowOf = (desk: Desk): Date => desk.context.clock.now();
 
 function chargeAddress(desk: Desk, visit: Visit, policy: AddressPolicy) {
-  return desk.addresses.charge(visit.network, policy, nowOf(desk).getTime());
+  return desk.addresses.charge(networkOf(visit.request), policy, nowOf(desk).getTime());
 }
 
 /** Refusals before anybody is known count against the address. */
@@ -78,12 +66,17 @@ function withHeaders(refusal: Problem, headers: Record<string, string>): Problem
   return refusal;
 }
 
-function enterPublic(desk: Desk, visit: Visit): CountedAdmission {
+function enterPublic(desk: Desk, visit: Visit): Admission {
   // Only the console sets cookies; what the portal's sign-in answers is in the body, which other origins cannot read.
   if (visit.operation.service === 'console') requireOwnOrigin(visit.request, desk.context.config);
   const { state, isAdmitted } = chargeAddress(desk, visit, 'public');
   if (!isAdmitted) throw rateProblem([refusing(state)]);
-  const principal: AnonymousPrincipal = { kind: 'anonymous', orgId: '', tier: 'standard', id: `ip:${visit.network}` };
+  const principal: AnonymousPrincipal = {
+    kind: 'anonymous',
+    orgId: '',
+    tier: 'standard',
+    id: `ip:${networkOf(visit.request)}`,
+  };
   const headers = rateHeaders([state]);
   return { principal, epoch: null, headers, isForeseen: false, refund: () => headers };
 }
@@ -103,9 +96,9 @@ async function subjectOf(desk: Desk, visit: Visit): Promise<authentication.Subje
 
 /** An address that has used up its refusals may send no more guesses; whoever has a key must not wait for others' faults. */
 async function refuseGuess(desk: Desk, visit: Visit, subject: authentication.Subject): Promise<void> {
-  if (subject.isSigned || desk.auth.isKnown(subject)) return;
-  const state = desk.addresses.read(visit.network, 'ip', nowOf(desk).getTime());
-  if (state.remaining > 0 || (await desk.guesses.isIssued(subject.id))) return;
+  if (!subject.keyHash || desk.auth.isKnown(subject)) return;
+  const state = desk.addresses.read(networkOf(visit.request), 'ip', nowOf(desk).getTime());
+  if (state.remaining > 0 || (await desk.guesses.isIssued(subject.keyHash()))) return;
   throw rateProblem([refusing(state)]);
 }
 
@@ -133,7 +126,7 @@ function standing(desk: Desk, visit: Visit, held: authentication.Held | null): a
   if (!reason) return held;
   // Its owner must see that somebody still uses it.
   const refusal = authentication.refusedCredential(loaded.kind, reason);
-  countRefusal(desk, visit, authentication.principalOf(loaded), refusal);
+  countRefusal(desk, visit, held.principal, refusal);
   throw unknownCaller(desk, visit, refusal);
 }
 
@@ -160,9 +153,8 @@ const scopeRefusal = (principal: Principal, operation: Operation): Problem | nul
   principal.kind === 'portal' ? portalRefusal(principal, operation) : authorise(principal, operation.access);
 
 /** Lets a read begin beside its charge, unless it is sure to be refused. Answers whether it was told. */
-function foretell(desk: Desk, visit: Visit, { loaded, epoch }: authentication.Held, charge: Charge): boolean {
+function foretell(desk: Desk, visit: Visit, { principal, epoch }: authentication.Held, charge: Charge): boolean {
   if (!visit.foresee || desk.meter.isRefusing(charge)) return false;
-  const principal = authentication.principalOf(loaded);
   if (scopeRefusal(principal, visit.operation)) return false;
   visit.foresee({ principal, epoch });
   return true;
@@ -203,9 +195,7 @@ async function settle(
 }
 
 /** A cookie proves who the browser belongs to, not that the console sent the request. */
-async function refuseForgery(desk: Desk, visit: Visit, held: authentication.Held): Promise<void> {
-  const { loaded } = held;
-  if (loaded.kind !== 'session') return;
+async function refuseForgery(desk: Desk, visit: Visit, loaded: authentication.LoadedSession): Promise<void> {
   try {
     requireOwnOrigin(visit.request, desk.context.config);
     requireCsrfToken(visit.request, (given) => desk.tokens.isCsrfToken(loaded.session._id, given));
@@ -234,8 +224,8 @@ async function admit(
   visit: Visit,
   subject: authentication.Subject,
   { held, charge, reading, isForeseen }: Settled,
-): Promise<CountedAdmission> {
-  const principal = authentication.principalOf(held.loaded);
+): Promise<Admission> {
+  const { principal } = held;
   const states = policyStates(charge, reading);
   const refuse = (refusal: Problem): never => {
     countRefusal(desk, visit, principal, refusal);
@@ -252,7 +242,7 @@ async function admit(
     principal,
     epoch: reading.epoch,
     isForeseen,
-    headers: { ...rateHeaders(states), ...(await renewedCookie(desk, subject, held.loaded)) },
+    headers: { ...rateHeaders(states), ...(subject.claims ? await renewedCookie(desk, subject, held.loaded) : {}) },
     ...(exhausted ? { exhausted } : {}),
     refund() {
       if (!isCharged) return rateHeaders(states);
@@ -263,9 +253,9 @@ async function admit(
   };
 }
 
-async function enter(desk: Desk, asked: Pick<Visit, 'request' | 'operation' | 'foresee'>): Promise<CountedAdmission> {
+async function enter(desk: Desk, asked: Pick<Visit, 'request' | 'operation' | 'foresee'>): Promise<Admission> {
   const { request, operation } = asked;
-  const visit: Visit = { ...asked, network: networkOf(request), startedAtMs: performance.now() };
+  const visit: Visit = { ...asked, startedAtMs: performance.now() };
   try {
     refuseKeyInQuery(request);
   } catch (error) {
@@ -274,7 +264,8 @@ async function enter(desk: Desk, asked: Pick<Visit, 'request' | 'operation' | 'f
   if (operation.access.kind === 'public') return enterPublic(desk, visit);
   const subject = await subjectOf(desk, visit);
   const held = await hold(desk, visit, subject);
-  await refuseForgery(desk, visit, held);
+  const { loaded } = held;
+  if (loaded.kind === 'session') await refuseForgery(desk, visit, loaded);
   return admit(desk, visit, subject, await settle(desk, visit, subject, held));
 }
 

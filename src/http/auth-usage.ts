@@ -2,7 +2,7 @@
 import type { Context } from '../context';
 import type { Operation } from '../contracts/operation';
 import type { Principal } from '../contracts/principal';
-import { addCounts, durationBucket, firstOfDay, HOUR_MS } from '../domain/usage';
+import { addCounts, durationBucket, firstOfDay, HOUR_MS, type Counts } from '../domain/usage';
 import { addUsage, type UsageDelta } from '../store/usage';
 import { addHours, type HourDelta } from '../store/usage-hours';
 
@@ -40,7 +40,15 @@ function createBuffer<Delta>(kind: {
     else if (waiting.size < ENTRIES_MAX) waiting.set(id, delta);
   }
   return {
-    add,
+    /** The delta of this id to count in; null when there is no room for another. */
+    at(id: string, empty: () => Delta): Delta | null {
+      const known = waiting.get(id);
+      if (known) return known;
+      if (waiting.size >= ENTRIES_MAX) return null;
+      const begun = empty();
+      waiting.set(id, begun);
+      return begun;
+    },
     async flush(): Promise<void> {
       const batch = [...waiting.values()];
       waiting = new Map();
@@ -54,31 +62,64 @@ function createBuffer<Delta>(kind: {
   };
 }
 
-const totalOf = (keyId: string, orgId: string, { operation, status }: Answered, at: Date): UsageDelta => ({
+const countOne = (counts: Counts, name: string | number): void => {
+  counts[name] = (counts[name] ?? 0) + 1;
+};
+
+const noTotal = (keyId: string, orgId: string, at: Date): UsageDelta => ({
   keyId,
   orgId,
-  requests: 1,
-  errors: status >= ERROR_FROM ? 1 : 0,
+  requests: 0,
+  errors: 0,
   lastUsedAt: at,
-  deprecated: operation.deprecated ? { [operation.id]: 1 } : {},
+  deprecated: {},
 });
 
-function hourOf(keyId: string, orgId: string, { operation, status, ms }: Answered, at: Date): HourDelta {
-  const isError = status >= ERROR_FROM;
+function countTotal(into: UsageDelta, { operation, status }: Answered, at: Date): void {
+  into.requests += 1;
+  if (status >= ERROR_FROM) into.errors += 1;
+  into.lastUsedAt = at;
+  if (operation.deprecated) countOne(into.deprecated, operation.id);
+}
+
+const hourId = ({ keyId, startMs }: Pick<HourDelta, 'keyId' | 'startMs'>): string => `${keyId}:${startMs}`;
+
+const noHour = (keyId: string, orgId: string, startMs: number): HourDelta => ({
+  keyId,
+  orgId,
+  startMs,
+  requests: 0,
+  errors: 0,
+  rateLimited: 0,
+  durations: {},
+  statuses: {},
+  paths: {},
+  failedPaths: {},
+});
+
+const paths = new WeakMap<Operation, string>();
+
+/** How an operation is named in the figures. Joined once: as a name of counts it would be looked up anew each time. */
+function pathOf(operation: Operation): string {
+  const known = paths.get(operation);
+  if (known !== undefined) return known;
   const path = `${operation.method} /${operation.service}${operation.path}`;
-  return {
-    keyId,
-    orgId,
-    startMs: Math.floor(at.getTime() / HOUR_MS) * HOUR_MS,
-    requests: 1,
-    errors: isError ? 1 : 0,
-    rateLimited: status === RATE_LIMITED ? 1 : 0,
-    // A refusal at the door takes no time and would make everything else look fast.
-    durations: status === RATE_LIMITED ? {} : { [durationBucket(ms)]: 1 },
-    statuses: { [status]: 1 },
-    paths: { [path]: 1 },
-    failedPaths: isError ? { [path]: 1 } : {},
-  };
+  paths.set(operation, path);
+  return path;
+}
+
+function countHour(into: HourDelta, { operation, status, ms }: Answered): void {
+  const path = pathOf(operation);
+  into.requests += 1;
+  countOne(into.statuses, status);
+  countOne(into.paths, path);
+  if (status >= ERROR_FROM) {
+    into.errors += 1;
+    countOne(into.failedPaths, path);
+  }
+  // A refusal at the door takes no time and would make everything else look fast.
+  if (status === RATE_LIMITED) into.rateLimited += 1;
+  else countOne(into.durations, durationBucket(ms));
 }
 
 function mergeTotals(into: UsageDelta, delta: UsageDelta): void {
@@ -105,7 +146,7 @@ export function createUsageCounter(context: Context): UsageCounter {
     store: (batch) => addUsage(store, batch, (keyId) => isFirstToday(keyId, clock.now())),
   });
   const hours = createBuffer<HourDelta>({
-    idOf: ({ keyId, startMs }) => `${keyId}:${startMs}`,
+    idOf: hourId,
     merge: mergeHours,
     store: (batch) => addHours(store, batch),
   });
@@ -136,8 +177,11 @@ export function createUsageCounter(context: Context): UsageCounter {
       if (principal.kind !== 'key') return;
       const { keyId, orgId } = principal;
       const at = clock.now();
-      totals.add(totalOf(keyId, orgId, answered, at));
-      hours.add(hourOf(keyId, orgId, answered, at));
+      const startMs = Math.floor(at.getTime() / HOUR_MS) * HOUR_MS;
+      const total = totals.at(keyId, () => noTotal(keyId, orgId, at));
+      if (total) countTotal(total, answered, at);
+      const hour = hours.at(hourId({ keyId, startMs }), () => noHour(keyId, orgId, startMs));
+      if (hour) countHour(hour, answered);
       schedule();
     },
     flush,

@@ -1,5 +1,5 @@
 /** Credentials → principals. What the store said is kept until the tenant's epoch moves. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Context } from '../context';
 import { problem, type Problem } from '../contracts/problem';
 import type { Principal } from '../contracts/principal';
@@ -30,7 +30,7 @@ interface LoadedKey {
   key: KeyRecord;
   tenant: TenantRecord;
 }
-interface LoadedSession {
+export interface LoadedSession {
   kind: 'session';
   session: SessionRecord;
   user: UserRecord;
@@ -49,10 +49,13 @@ export type Loaded = LoadedKey | LoadedSession | LoadedPortal;
 
 /** A credential that is genuine as far as arithmetic can tell, and how to ask the store about it. */
 export interface Subject {
-  /** Of a key its hash. */
+  /** What this process remembers it by. */
   id: string;
-  /** True when a signature of ours proved it, so that asking the store about it is no stranger's doing. */
-  isSigned: boolean;
+  /**
+   * What the store knows a key by. Null where a signature of ours proved the credential, so that asking the store about
+   * it is no stranger's doing.
+   */
+  keyHash: (() => string) | null;
   /** The token's own claims, for console sessions. */
   claims: SessionClaims | null;
   /** The org whose guard fences this credential, or null when nobody has it. */
@@ -63,6 +66,8 @@ export interface Subject {
 /** What was loaded, and the epoch that had been seen before it was read. */
 export interface Held {
   loaded: Loaded;
+  /** Made once: every request of the credential is answered for the same one. */
+  principal: Principal;
   epoch: number;
   loadedAtMs: number;
 }
@@ -108,19 +113,23 @@ async function loadPortal({ store }: Context, claims: PortalClaims): Promise<Loa
   return { kind: 'portal', session, clientUser, hasCompany: isCompany, tenant };
 }
 
-const subjectId = (...parts: string[]): string => createHash('sha256').update(parts.join(' ')).digest('base64url');
+const subjectId = (...parts: string[]): string => hash('sha256', parts.join(' '), 'base64url');
 
-const keySubject = (context: Context, hash: string): Subject => ({
-  id: hash,
-  isSigned: false,
-  claims: null,
-  locate: async () => (await findKeyByHash(context.store, hash))?.orgId ?? null,
-  load: () => loadKey(context, hash),
-});
+function keySubject(context: Context, key: string): Subject {
+  const keyHash = (): string => hashKey(context.config.secrets.keyPepper, key);
+  return {
+    // The store's hash costs several times as much, and is of use only there.
+    id: subjectId(key),
+    keyHash,
+    claims: null,
+    locate: async () => (await findKeyByHash(context.store, keyHash()))?.orgId ?? null,
+    load: () => loadKey(context, keyHash()),
+  };
+}
 
 const sessionSubject = (context: Context, claims: SessionClaims): Subject => ({
   id: subjectId(claims.orgId, claims.sessionId, claims.userId),
-  isSigned: true,
+  keyHash: null,
   claims,
   locate: () => Promise.resolve(claims.orgId),
   load: () => loadSession(context, claims),
@@ -128,7 +137,7 @@ const sessionSubject = (context: Context, claims: SessionClaims): Subject => ({
 
 const portalSubject = (context: Context, claims: PortalClaims): Subject => ({
   id: subjectId('portal', claims.orgId, claims.sessionId, claims.clientUserId, claims.companyId),
-  isSigned: true,
+  keyHash: null,
   claims: null,
   locate: () => Promise.resolve(claims.orgId),
   load: () => loadPortal(context, claims),
@@ -154,7 +163,7 @@ export function createAuthenticator(context: Context): Authenticator {
     const loaded = await subject.load();
     entries.delete(subject.id);
     if (!loaded) return null;
-    const held = { loaded, epoch, loadedAtMs: clock.now().getTime() };
+    const held = { loaded, principal: principalOf(loaded), epoch, loadedAtMs: clock.now().getTime() };
     const oldest = entries.size >= ENTRIES_MAX ? entries.keys().next().value : undefined;
     if (oldest !== undefined) entries.delete(oldest);
     entries.set(subject.id, held);
@@ -176,7 +185,7 @@ export function createAuthenticator(context: Context): Authenticator {
 
   return {
     async subjectOf(credential) {
-      if (credential.kind === 'key') return keySubject(context, hashKey(config.secrets.keyPepper, credential.key));
+      if (credential.kind === 'key') return keySubject(context, credential.key);
       if (credential.kind === 'portal') {
         const claims = await portalTokens(config).verify(credential.token, clock.now());
         return claims && portalSubject(context, claims);
@@ -224,7 +233,7 @@ export const refusedCredential = (kind: Loaded['kind'], reason: 'revoked' | 'exp
   problem('unauthorized', { message: REFUSAL_TEXTS[kind][reason], facts: { reason } });
 
 /** The principal that handlers see. */
-export function principalOf(loaded: Loaded): Principal {
+function principalOf(loaded: Loaded): Principal {
   const { tenant } = loaded;
   const shared = { orgId: tenant._id, tier: tenant.tier };
   if (loaded.kind === 'key') {

@@ -6,7 +6,6 @@ import { takesIdempotencyKey, type Operation } from '../contracts/operation';
 import type { Principal } from '../contracts/principal';
 import { problem } from '../contracts/problem';
 import { fingerprintOf, idsFrom, isKept, KEPT_MS, LEASE_MS, readKey, scopeOf } from '../domain/idempotency';
-import { newId } from '../domain/ids';
 import { countKey, quotaSpent, uncountKey } from './auth-quota';
 import {
   completeRequest,
@@ -54,14 +53,8 @@ interface Asked {
   input: { query: unknown; body: unknown };
 }
 
-const plainRun = (context: Context): Run => ({
-  newId: (prefix) => newId(prefix, context.clock.now()),
-  isRepeat: false,
-  keep: () => Promise.resolve(),
-  refused: () => Promise.resolve(),
-});
-
-function keyOf({ operation, request, principal }: Asked): string | null {
+/** The key of a request; null when it has none, or none that counts. */
+export function keyOf({ operation, request, principal }: Omit<Asked, 'input'>): string | null {
   const header = request.headers['idempotency-key'];
   if (header === undefined || principal.kind === 'anonymous' || !takesIdempotencyKey(operation)) return null;
   const key = readKey(String(header));
@@ -114,10 +107,12 @@ async function resume(context: Context, asked: Asked, held: IdempotencyRecord, f
   return { run: runOf(context, asked, taken, true) };
 }
 
-/** Lets a request run, or answers it as before. Refuses a key that is in use, or was used for something else. */
-export async function enterOnce(context: Context, asked: Asked): Promise<{ run: Run } | { replay: Replay }> {
-  const key = keyOf(asked);
-  if (key === null) return { run: plainRun(context) };
+/** Lets a request with a key run, or answers it as before. Refuses a key that is in use, or was used for something else. */
+export async function enterOnce(
+  context: Context,
+  asked: Asked,
+  key: string,
+): Promise<{ run: Run } | { replay: Replay }> {
   const { request, principal, input } = asked;
   const path = request.originalUrl.split('?', 1)[0] ?? '';
   const credential = `${principal.kind} ${principal.id}`;

@@ -1,4 +1,5 @@
 /** What a request says, checked: parameters of the path and the query, and the body. */
+import { parse as parseQuery } from 'node:querystring';
 import type { Request } from 'express';
 import type { Operation } from '../contracts/operation';
 import { problem, refuseFindings, type Finding } from '../contracts/problem';
@@ -16,10 +17,16 @@ export interface InputChecks {
   body: Validator | null;
 }
 
-const singleValued = (query: Record<string, unknown>): Finding[] =>
-  Object.entries(query)
-    .filter(([, value]) => Array.isArray(value))
-    .map(([name]) => ({ path: name, code: 'repeated', message: `${name} may be given once` }));
+/** The parameters as sent: text, or a list of what was given more than once. */
+function queryOf({ url }: Request): Record<string, unknown> {
+  const start = url.indexOf('?');
+  return start < 0 ? {} : parseQuery(url.slice(start + 1));
+}
+
+function singleValued(query: Record<string, unknown>): Finding[] {
+  const repeated = Object.keys(query).filter((name) => Array.isArray(query[name]));
+  return repeated.map((name) => ({ path: name, code: 'repeated', message: `${name} may be given once` }));
+}
 
 function check(findings: Finding[], operation: Operation, where: 'query' | 'body'): void {
   refuseFindings(findings, where, where === 'body' ? operation.invalidBody : undefined);
@@ -68,15 +75,13 @@ function readBody(route: InputChecks, sent: unknown, params: Record<string, unkn
   return body;
 }
 
-/** Express parses `?a=1` into text; a copy is validated and coerced in place. */
+/** Parameters arrive as text, which is validated and coerced in place. */
 export function readInput(route: InputChecks, request: Request, way: Way | undefined) {
   const params: Record<string, unknown> = { ...request.params };
   // A path id that no record can have is simply an id that does not exist.
   if (route.params && route.params(params).length > 0) throw problem(notFoundCode(route.operation));
-  // Express parses the query anew each time it is asked for.
-  const given = request.query as Record<string, unknown>;
-  check(singleValued(given), route.operation, 'query');
-  const sent = { query: { ...given }, body: request.body as unknown };
+  const sent = { query: queryOf(request), body: request.body as unknown };
+  check(singleValued(sent.query), route.operation, 'query');
   const { query, body } = way ? raised(route, sent, way) : sent;
   check(named(route.query ? route.query(query) : noParameters(query)), route.operation, 'query');
   return { query, params, body: readBody(route, body, params) };

@@ -14,7 +14,7 @@ import { answerFor, toProblem } from './problems';
 import { documentHandler, publishedDocument } from './published';
 import { refuse, sendRefusal } from './refuse';
 import type { Admission, Foresight, Guard } from './guard';
-import { enterOnce, type Replay, type Run } from './idempotency';
+import { enterOnce, keyOf, type Replay, type Run } from './idempotency';
 import { readInput, type InputChecks } from './input';
 import { bodyReader } from './read-body';
 import { createRouteTable } from './routes';
@@ -102,17 +102,24 @@ async function perform(
   response.setHeader('Platform-Version', version);
   fillCompany(route.operation, request.body, principal);
   const input = readInput(route, request, way);
-  const entry = await enterOnce(context, { operation: route.operation, request, principal, input });
-  if ('replay' in entry) return { way, replay: entry.replay };
-  const { run } = entry;
   const call = {
-    ...input,
+    query: input.query,
+    params: input.params,
+    body: input.body,
     principal,
     epoch,
     context,
     requestId: exchange.requestId,
     headers: withPlainTags(request.headers, way),
+    newId: (prefix: string) => newId(prefix, context.clock.now()),
+    isRepeat: false,
   };
+  const asked = { operation: route.operation, request, principal, input };
+  const key = keyOf(asked);
+  if (key === null) return { way, reply: await route.handler(call) };
+  const entry = await enterOnce(context, asked, key);
+  if ('replay' in entry) return { way, replay: entry.replay };
+  const { run } = entry;
   return { way, reply: await handled(route, { ...call, newId: run.newId, isRepeat: run.isRepeat }, run) };
 }
 
@@ -145,13 +152,18 @@ function answer(outcome: Outcome, exchange: Exchange, context: Context): void {
   else sendJson(response, reply.status, way ? way.down(reply.body, reply.status) : reply.body);
 }
 
+function pathOf({ originalUrl }: Request): string {
+  const end = originalUrl.indexOf('?');
+  return end < 0 ? originalUrl : originalUrl.slice(0, end);
+}
+
 const logLine = (exchange: Exchange, operationId: string, context: Context): void => {
   const { request, response, admission } = exchange;
   context.log.info('request', {
     request_id: exchange.requestId,
     operation: operationId,
     method: request.method,
-    path: request.originalUrl.split('?', 1)[0],
+    path: pathOf(request),
     status: response.statusCode,
     ms: Math.round((performance.now() - exchange.startedAt) * 10) / 10,
     ...(admission ? { org: admission.principal.orgId, by: admission.principal.id } : {}),

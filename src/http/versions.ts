@@ -18,10 +18,11 @@ const latestOf = (versions: VersionTable): string => (versions.at(-1) ?? version
 
 /** The version in force: the header's, else the one the key is pinned to, else the latest. */
 export function versionOf(header: string | string[] | undefined, principal: Principal, versions: VersionTable): string {
-  const dates = versions.map(({ date }) => date);
+  const isAnswered = (asked: string): boolean => versions.some(({ date }) => date === asked);
   if (header !== undefined) {
     const asked = String(header).trim();
-    if (dates.includes(asked)) return asked;
+    if (isAnswered(asked)) return asked;
+    const dates = versions.map(({ date }) => date);
     throw problem('unknown_version', {
       message: `Platform-Version: known versions are ${dates.join(', ')}; leave the header out for the one of your key.`,
       facts: { supported: dates, latest: latestOf(versions) },
@@ -29,7 +30,7 @@ export function versionOf(header: string | string[] | undefined, principal: Prin
   }
   if (principal.kind !== 'key') return latestOf(versions);
   // A pin older than everything that is still answered gets the oldest: the one nearest to what it was made for.
-  return dates.includes(principal.apiVersion) ? principal.apiVersion : versions[0].date;
+  return isAnswered(principal.apiVersion) ? principal.apiVersion : versions[0].date;
 }
 
 /** The ways of one operation by version. Empty for an operation that never changed, which is nearly every one. */

@@ -1,5 +1,5 @@
 /** Tokens that this deployment signs and it alone accepts: one Ed25519 key per purpose, and no header chooses another. */
-import { createHash, createPrivateKey, createPublicKey, hkdfSync } from 'node:crypto';
+import { hash, createPrivateKey, createPublicKey, hkdfSync } from 'node:crypto';
 import { jwtVerify, SignJWT } from 'jose';
 
 const ALGORITHM = 'EdDSA';
@@ -44,7 +44,7 @@ function keyPair(secret: string, purpose: string) {
   return { privateKey, publicKey: createPublicKey(privateKey) };
 }
 
-const digestOf = (token: string): string => createHash('sha256').update(token).digest('base64');
+const digestOf = (token: string): string => hash('sha256', token, 'base64');
 
 /** Verifying costs far more than hashing, so genuine tokens are remembered until they expire. */
 function remembering<Claims extends { expiresAtMs: number }>(verify: SignedTokens<Claims>['verify']) {

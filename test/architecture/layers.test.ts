@@ -99,6 +99,7 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
       'node:fs',
       'node:fs/promises',
       'node:path',
+      'node:querystring',
     ],
   },
   client: { at: /^src\/client\//, uses: ['operations', 'contracts'], packages: [] },

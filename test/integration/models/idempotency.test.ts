@@ -320,13 +320,9 @@ class Keys {
   private readonly runs: Begun[] = [];
 
   private ask(key: number, body: number) {
-    const asked = { originalUrl: '/psa/api/tickets', method: 'POST', headers: { 'idempotency-key': `key-${key}` } };
-    return enterOnce(this.context, {
-      operation,
-      request: asked as unknown as Request,
-      principal: principal(this.orgId),
-      input: { query: {}, body: { body } },
-    }).catch((error: unknown) => {
+    const request = { originalUrl: '/psa/api/tickets', method: 'POST' } as Request;
+    const asked = { operation, request, principal: principal(this.orgId), input: { query: {}, body: { body } } };
+    return enterOnce(this.context, asked, `key-${key}`).catch((error: unknown) => {
       if (error instanceof Problem) return error;
       throw error;
     });
