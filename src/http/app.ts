@@ -12,8 +12,9 @@ import { productBound } from '../services/product';
 import { portalHandlers } from '../services/product/portal-sessions';
 import type { Guard } from './guard';
 import { docsRouter } from './docs';
-import { addressHeaders, bind, opening, serviceRouter, type Bound } from './mount';
+import { addressHeaders, bind, serviceRouter, type Bound } from './mount';
 import { refuse } from './refuse';
+import { open, opening } from './send';
 
 interface Health {
   store: () => Promise<boolean>;
@@ -60,6 +61,7 @@ function services(routers: ReadonlyMap<string, RequestHandler>): RequestHandler 
     const [prefix = '', name = ''] = MOUNTED.exec(url) ?? [];
     const router = routers.get(name);
     if (!router) return next();
+    open(response);
     const below = url.slice(prefix.length);
     request.url = below.startsWith('/') ? below : `/${below}`;
     return router(request, response, (error?: unknown) => {
@@ -74,9 +76,9 @@ export function createApp(context: Context, guard: Guard, health: Health): Expre
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', 'simple').set('case sensitive routing', true);
   app.set('trust proxy', context.config.trustProxy);
-  app.use(opening());
   const bounds = boundOperations();
   app.use(services(new Map(SERVICES.map((name) => [name, serviceRouter(name, bounds, { guard, context })]))));
+  app.use(opening());
   app.use(addressHeaders(guard));
   app.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
   app.get('/readyz', readiness(health));

@@ -18,7 +18,7 @@ import { enterOnce, keyOf, type Replay, type Run } from './idempotency';
 import { readInput, type InputChecks } from './input';
 import { bodyReader } from './read-body';
 import { createRouteTable } from './routes';
-import { openingHeaders, sendJson, sendNothing, sendText, setHeaders } from './send';
+import { sendJson, sendNothing, sendText, setHeaders } from './send';
 import { bodyValidator, textValidator } from './validate';
 import { tagIn, versionOf, waysOf, withPlainTags, type Way } from './versions';
 
@@ -166,7 +166,8 @@ const logLine = (exchange: Exchange, operationId: string, context: Context): voi
     path: pathOf(request),
     status: response.statusCode,
     ms: Math.round((performance.now() - exchange.startedAt) * 10) / 10,
-    ...(admission ? { org: admission.principal.orgId, by: admission.principal.id } : {}),
+    org: admission?.principal.orgId,
+    by: admission?.principal.id,
   });
 };
 
@@ -218,12 +219,6 @@ function serve(route: Route, parts: MountParts): RequestHandler {
 }
 
 const requestIdOf = (response: Response): string => String(response.getHeader('X-Request-Id'));
-
-/** First middleware of all: an id and the headers that every reply carries, whatever becomes of the request. */
-export const opening = (): RequestHandler => (_request, response, next) => {
-  setHeaders(response, openingHeaders(newId('req')));
-  next();
-};
 
 /** The rate headers of replies that nobody was admitted for: those of the address. */
 export const addressHeaders =

@@ -1,6 +1,7 @@
 /** How headers and bodies leave: what Express's own `set` and `json` look up and convert for each is known here. */
-import type { Response } from 'express';
+import type { RequestHandler, Response } from 'express';
 import { LATEST_VERSION } from '../contracts/version';
+import { newId } from '../domain/ids';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -16,6 +17,15 @@ export const openingHeaders = (requestId: string): Record<string, string> => ({
   'Cache-Control': 'private, no-store',
   'Platform-Version': LATEST_VERSION,
 });
+
+/** Begins a reply: an id, and what every reply carries. */
+export const open = (response: Response): void => setHeaders(response, openingHeaders(newId('req')));
+
+/** The same as a middleware. */
+export const opening = (): RequestHandler => (_request, response, next) => {
+  open(response);
+  next();
+};
 
 /** Sends JSON text. One string for head and body leaves by one write to the socket. */
 export function sendText(response: Response, status: number, text: string): void {

@@ -13,7 +13,8 @@ import { PROBLEMS } from '../../src/contracts/problem';
 import { allOperations, documentedServices, serviceDocument, wholeDocument } from '../../src/http/api-documents';
 import { docsRouter } from '../../src/http/docs';
 import { renderMarkdown } from '../../src/http/markdown';
-import { opening, serviceRouter } from '../../src/http/mount';
+import { serviceRouter } from '../../src/http/mount';
+import { opening } from '../../src/http/send';
 import { bodyValidator, SHARED_SCHEMAS, textValidator } from '../../src/http/validate';
 
 interface Document {

@@ -10,7 +10,7 @@ const refusalOf = (query: string): string => {
   }
 };
 
-const percent = (text: string): string => [...text].map((letter) => `%${letter.charCodeAt(0).toString(16)}`).join('');
+const percent = (text: string): string => text.replace(/./g, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
 
 const NAMES = ['api_key', 'API-Key', 'apikey', 'access_token', 'X-Integration-Key', 'mail_key', 'x-mail-key'];
 
