@@ -49,6 +49,7 @@ export interface HttpStage {
   /** Another database of the same store, with rows and keys. */
   openLarge(rows: number): Promise<{ database: Database; keys: Caller[] }>;
   /** Keys of tenants that nothing else is measured with, tenants taking turns. */
+  /** Keys of one new org, for so many requests. */
   callersFor(requests: number): Promise<Caller[]>;
   stop(): Promise<void>;
 }
@@ -140,7 +141,7 @@ async function build(options: HttpStageOptions, undo: Undo): Promise<Omit<HttpSt
     ...start,
     openLarge: (rows) =>
       openDatabase(parts, 'large', { rows, executionRows: Math.max(EXECUTIONS_MIN, Math.ceil(rows / 10)) }),
-    callersFor: (requests) => createCallers(database.store, parts.config, requests),
+    callersFor: (requests) => createCallers(database.store, parts.config, { requests, orgs: 1 }),
   };
 }
 

@@ -66,14 +66,14 @@ const uncountedFigure = ({ uncounted, bare }: Load, single: Single): Figure => (
 
 const countedFigure = ({ counted, command, bare }: Load): Figure => ({
   budget: 'T8',
-  name: 'the same as shipped: limits counted by one store command',
+  name: 'the same as shipped: limits counted in the store, at once for all that wait',
   unit: 'µs',
   ours: median(counted.cpuUs),
   bare: median(command.cpuUs),
   ratios: cpuRatios(counted, command),
   floor: null,
   more: {
-    bare_is: 'Express that makes the same store command and answers the same bytes',
+    bare_is: 'Express that makes one such store command for each request and answers the same bytes',
     of_bare_without_command: rounded(median(cpuRatios(counted, bare))),
     counted: loadFacts(counted),
     command: loadFacts(command),

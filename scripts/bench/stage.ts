@@ -140,7 +140,7 @@ async function build({ log, requests, profileFolder }: StageOptions, undo: Undo)
   undo.add(() => store.close());
   const engine = connectEngine(config.temporal);
   undo.add(() => engine.close());
-  const callers = await createCallers(store, config, requests);
+  const callers = await createCallers(store, config, { requests });
   const product = createProduct({ baseUrl: `http://127.0.0.1:${port}`, engine, callers });
   undo.add(() => product.close());
   await product.createAgents(outside.HTTP_URL);

@@ -63,9 +63,13 @@ export const createOrg = (store: Store, _id: string, perMinute: number = UNLIMIT
   });
 
 /** Creates the orgs straight in the store; there is no public sign-up. Answers their keys, orgs taking turns. */
-export async function createCallers(store: Store, config: Config, requests: number): Promise<Caller[]> {
-  const orgIds = Array.from({ length: ORGS }, () => newId('org'));
-  const keysPerOrg = Math.ceil(requests / (ORGS * REQUESTS_PER_KEY));
+export async function createCallers(
+  store: Store,
+  config: Config,
+  { requests, orgs = ORGS }: { requests: number; orgs?: number },
+): Promise<Caller[]> {
+  const orgIds = Array.from({ length: orgs }, () => newId('org'));
+  const keysPerOrg = Math.ceil(requests / (orgs * REQUESTS_PER_KEY));
   for (const orgId of orgIds) await createOrg(store, orgId);
   const callers: Caller[] = [];
   for (let turn = 0; turn < keysPerOrg; turn += 1) {

@@ -7,7 +7,7 @@ const PAGES = 'src/store/resource-pages.ts';
 const RECORDS = 'src/store/resources.ts';
 const READS = 'src/services/product/reads.ts';
 const TOKENS = 'src/domain/sealed-token.ts';
-const GUARD = 'src/store/guards.ts';
+const GUARD = 'src/store/guard-pipeline.ts';
 const ONCE = 'src/http/idempotency.ts';
 const CREDITS = 'src/store/credits.ts';
 
@@ -146,15 +146,15 @@ const PROMISES: readonly Mutation[] = [
   {
     bug: 'a window admits one more',
     file: GUARD,
-    before: '[{ $lt: [`$${counter}`, charge.limit] }]',
-    after: '[{ $lte: [`$${counter}`, charge.limit] }]',
+    before: '[count, { $subtract: [limit, ',
+    after: '[count, { $subtract: [limit + 1, ',
     test: LIMITS_MODEL,
   },
   {
     bug: 'a refused request is charged to the key',
     file: GUARD,
-    before: '{ $cond: [isCharged, arrival, {',
-    after: '{ $cond: [true, arrival, {',
+    before: "{ $cond: [{ $gt: ['$taken', 0] }, after, arrival] };",
+    after: "{ $add: [{ $max: [arrival, '$at'] }, { $multiply: [count, interval] }] };",
     test: 'test/integration/auth/limits.test.ts',
     name: 'a spent window leaves the key uncharged',
   },
@@ -235,6 +235,21 @@ const PROMISES: readonly Mutation[] = [
     after: "const values = direction === 'asc' ? choices.toSorted() : choices.toSorted().toReversed();",
     test: LISTS,
     name: 'chosen from a few',
+  },
+  {
+    bug: 'of requests that are charged together all are admitted when one is',
+    file: GUARD,
+    before: '{ $max: [0, { $min: room }] }',
+    after: '{ $cond: [{ $gt: [{ $min: room }, 0] }, count, 0] }',
+    test: LIMITS_MODEL,
+  },
+  {
+    bug: 'requests that are charged together are all told what the last one left',
+    file: 'src/store/guards.ts',
+    before: 'const later = Math.max(0, taken - nth);',
+    after: 'const later = 0;',
+    test: LIMITS_MODEL,
+    name: 'charged together',
   },
 ];
 

@@ -1,14 +1,20 @@
 /** One guard document per tenant: the spent window, the keys' buckets and the epoch that fences every credential cache. */
-import type { Tier } from '../contracts/principal';
 import { Json, Type, type Static } from '../contracts/schema';
-import { CONDITIONAL_FACTOR, emissionInterval, phaseOf, TIER_RATES, WINDOW_MS } from '../domain/rate-limit';
+import { emissionInterval, phaseOf, WINDOW_MS } from '../domain/rate-limit';
 import { collection, isDuplicate, type Store } from './collection';
+import { chargingStages, refunded, sorted, type Alike, type Charge, type Refund } from './guard-pipeline';
+
+export type { Charge, Refund } from './guard-pipeline';
 
 const KEYS_REFUNDED_MAX = 20;
 const TAKE_ATTEMPTS = 3;
 const STORE_TIMEOUT_MS = 2_000;
 
-/** `n`, `m`, `c` count the tenant's, the mail keys' and the conditional requests of window `win`; `k` holds each key's TAT. */
+/**
+ * `n`, `m`, `c` count the tenant's, the mail keys' and the conditional requests of window `win`; `k` holds each key's
+ * TAT. `via` has two numbers for each kind of request that the last update charged: how many the limits admitted, and
+ * how many beyond those the window of conditional requests.
+ */
 const GuardRecord = Type.Object({
   _id: Type.String(),
   at: Type.Number(),
@@ -18,35 +24,11 @@ const GuardRecord = Type.Object({
   c: Type.Integer(),
   k: Json(),
   epoch: Type.Integer(),
-  via: Type.String(),
+  via: Type.Array(Type.Number()),
 });
 type GuardRecord = Static<typeof GuardRecord>;
 
 const guards = collection('guards', GuardRecord, []);
-
-/** Which window a request is charged to. */
-export type ChargedWindow = 'tenant' | 'mail';
-const COUNTER = { tenant: 'n', mail: 'm' } as const satisfies Record<ChargedWindow, string>;
-
-/** What a request is to be charged. */
-export interface Charge {
-  orgId: string;
-  window: ChargedWindow;
-  /** Requests the window admits. */
-  limit: number;
-  key: { id: string; tier: Tier } | null;
-  /** A poll with `If-None-Match`, which has a window of its own once this one is spent. */
-  conditional: boolean;
-}
-
-/** Charges to give back. Window counts are dropped when their window has ended meanwhile. */
-export interface Refund {
-  win: number;
-  tenant: number;
-  mail: number;
-  /** Milliseconds of each key's bucket. */
-  keys: Record<string, number>;
-}
 
 /** The guard as an operation left it, by the store's own clock. */
 export interface Reading {
@@ -62,102 +44,68 @@ export interface Reading {
   outcome: 'charged' | 'conditional' | 'refused';
 }
 
-type Expression = unknown;
-type Stage = Record<string, unknown>;
-
-/** The store's clock, so that all processes count the same minute; tests give a fixed moment instead. */
-const nowOf = (nowMs: number | null): Expression => nowMs ?? { $toLong: '$$NOW' };
-
-/**
- * Moves the document into the current window. A statement that waited for the row may carry an older time than its
- * predecessor, so the window never goes back by one; a larger step back is a corrected clock.
- */
-function rolled(orgId: string, nowMs: number | null): Stage[] {
-  const current = { $floor: { $divide: [{ $subtract: ['$at', phaseOf(orgId)] }, WINDOW_MS] } };
-  const ahead = { $subtract: ['$win', '$cur'] };
-  const isSame = { $in: [ahead, [0, 1]] };
-  const live = { $filter: { input: { $objectToArray: '$k' }, as: 'key', cond: { $gt: ['$$key.v', '$at'] } } };
-  const kept = (field: string) => ({ $cond: [isSame, `$${field}`, 0] });
-  return [
-    { $set: { at: nowOf(nowMs) } },
-    { $set: { cur: current } },
-    {
-      $set: {
-        n: kept('n'),
-        m: kept('m'),
-        c: kept('c'),
-        // Buckets that are full again say nothing; dropping them once a minute keeps the document small.
-        k: { $cond: [isSame, '$k', { $arrayToObject: live }] },
-        win: { $cond: [isSame, '$win', '$cur'] },
-      },
-    },
-    { $unset: ['cur'] },
-  ];
-}
-
-/** Gives back what 304 and 503 replies were charged. */
-function refunded(back: Refund | null): Stage[] {
-  if (!back) return [];
-  const less = (field: string, count: number) => ({
-    $cond: [{ $eq: ['$win', back.win] }, { $max: [0, { $subtract: [`$${field}`, count] }] }, `$${field}`],
-  });
-  const keys = Object.entries(back.keys).map(([id, milliseconds]) => [
-    `k.${id}`,
-    { $max: [0, { $subtract: [{ $ifNull: [`$k.${id}`, 0] }, milliseconds] }] },
-  ]);
-  return [{ $set: { n: less('n', back.tenant), m: less('m', back.mail), ...Object.fromEntries(keys) } }];
-}
-
-/** Charges the window and the key's bucket together or not at all. */
-function charged(charge: Charge): Stage[] {
-  const counter = COUNTER[charge.window];
-  const hasRoom: Expression[] = [{ $lt: [`$${counter}`, charge.limit] }];
-  const spent: Record<string, Expression> = {};
-  const isCharged = { $eq: ['$via', 'charged'] };
-  if (charge.key) {
-    const path = `k.${charge.key.id}`;
-    const interval = emissionInterval(charge.key.tier);
-    const arrival = { $add: [{ $max: [{ $ifNull: [`$${path}`, 0] }, '$at'] }, interval] };
-    hasRoom.push({ $lte: [{ $subtract: [arrival, '$at'] }, TIER_RATES[charge.key.tier].burst * interval] });
-    spent[path] = { $cond: [isCharged, arrival, { $ifNull: [`$${path}`, 0] }] };
-  }
-  const mayPoll = charge.conditional ? { $lt: ['$c', charge.limit * CONDITIONAL_FACTOR] } : false;
-  return [
-    { $set: { via: { $cond: [{ $and: hasRoom }, 'charged', { $cond: [mayPoll, 'conditional', 'refused'] }] } } },
-    {
-      $set: {
-        [counter]: { $cond: [isCharged, { $add: [`$${counter}`, 1] }, `$${counter}`] },
-        c: { $cond: [{ $eq: ['$via', 'conditional'] }, { $add: ['$c', 1] }, '$c'] },
-        ...spent,
-      },
-    },
-  ];
-}
-
 const READ_FIELDS = { at: 1, win: 1, n: 1, m: 1, c: 1, epoch: 1, via: 1 } as const;
 
-const projectionFor = (keyId: string | undefined) => (keyId ? { ...READ_FIELDS, [`k.${keyId}`]: 1 } : READ_FIELDS);
+const projectionFor = (keyIds: readonly string[]) => ({
+  ...READ_FIELDS,
+  ...Object.fromEntries(keyIds.map((id) => [`k.${id}`, 1])),
+});
 
 const windowEnd = (orgId: string, win: number): number => (win + 1) * WINDOW_MS + phaseOf(orgId);
 
-function readingOf(record: GuardRecord, keyId: string | undefined): Reading {
-  const tat = keyId ? record.k?.[keyId] : 0;
-  return {
-    atMs: record.at,
-    win: record.win,
-    windowEndsAtMs: windowEnd(record._id, record.win),
-    tenant: record.n,
-    mail: record.m,
-    conditional: record.c,
-    tatMs: typeof tat === 'number' ? tat : 0,
-    epoch: record.epoch,
-    outcome: record.via as Reading['outcome'],
-  };
+const tatOf = ({ k }: GuardRecord, keyId: string | undefined): number => {
+  const tat = keyId ? k?.[keyId] : 0;
+  return typeof tat === 'number' ? tat : 0;
+};
+
+const readingOf = (record: GuardRecord, keyId: string | undefined): Omit<Reading, 'outcome'> => ({
+  atMs: record.at,
+  win: record.win,
+  windowEndsAtMs: windowEnd(record._id, record.win),
+  tenant: record.n,
+  mail: record.m,
+  conditional: record.c,
+  tatMs: tatOf(record, keyId),
+  epoch: record.epoch,
+});
+
+/** What the charges of a kind found, in their order. `left` is how things stood behind all of them. */
+function readingsOf({ charge, count }: Alike, left: Omit<Reading, 'outcome'>, [taken, polls]: [number, number]) {
+  const interval = charge.key ? emissionInterval(charge.key.tier) : 0;
+  return Array.from({ length: count }, (_unused, index): Reading => {
+    const nth = index + 1;
+    const later = Math.max(0, taken - nth);
+    const polled = Math.min(polls, Math.max(0, nth - taken));
+    return {
+      ...left,
+      [charge.window]: left[charge.window] - later,
+      tatMs: left.tatMs - later * interval,
+      conditional: left.conditional - polls + polled,
+      outcome: nth <= taken ? 'charged' : nth <= taken + polls ? 'conditional' : 'refused',
+    };
+  });
+}
+
+/** What every charge found, by kind: the store tells how things stand at the end, from which it is counted back. */
+function allReadings(record: GuardRecord, kinds: readonly Alike[]): Reading[][] {
+  const behind = { ...record, k: { ...(record.k as Record<string, number>) } };
+  const found = kinds.toReversed().map((alike, index) => {
+    const at = 2 * (kinds.length - 1 - index);
+    const [taken = 0, polls = 0] = record.via.slice(at, at + 2);
+    const { window, key } = alike.charge;
+    const readings = readingsOf(alike, readingOf(behind, key?.id), [taken, polls]);
+    if (window === 'mail') behind.m -= taken;
+    else behind.n -= taken;
+    behind.c -= polls;
+    if (key) behind.k[key.id] = tatOf(behind, key.id) - taken * emissionInterval(key.tier);
+    return readings;
+  });
+  return found.toReversed();
 }
 
 /** Creates the tenant's guard document when it is missing; findOneAndUpdate with upsert would race on this store. */
 export async function ensureGuard(store: Store, orgId: string): Promise<void> {
-  const empty = { at: 0, win: 0, n: 0, m: 0, c: 0, k: {}, epoch: 1, via: 'charged' };
+  const empty = { at: 0, win: 0, n: 0, m: 0, c: 0, k: {}, epoch: 1, via: [] };
   try {
     await guards.in(store).updateOne({ _id: orgId }, { $setOnInsert: empty }, { upsert: true });
   } catch (error) {
@@ -173,31 +121,43 @@ function noneYet(error: unknown): null {
   throw error;
 }
 
-/** Charges a request in one store operation: both limits or neither. The reply carries the epoch of the moment. */
-export async function takeFromGuard(
+/**
+ * Charges requests of one tenant in one store operation, each to both limits or to neither, in their order as far as
+ * they are alike. The reply carries the epoch of the moment.
+ */
+export async function takeAllFromGuard(
   store: Store,
-  charge: Charge,
+  charges: readonly Charge[],
   options: { back?: Refund | null; nowMs?: number | null } = {},
-): Promise<Reading> {
-  const stages = [
-    ...rolled(charge.orgId, options.nowMs ?? null),
-    ...refunded(options.back ?? null),
-    ...charged(charge),
-  ];
+): Promise<Reading[]> {
+  const [{ orgId } = { orgId: '' }] = charges;
+  const { kinds, places } = sorted(charges);
+  const stages = chargingStages(orgId, kinds, options);
+  const keyIds = kinds.flatMap(({ charge }) => charge.key?.id ?? []);
   // Every request comes by here, so the driver is asked directly: Mongoose would walk the whole pipeline each time.
   const take = () =>
-    guards.in(store).collection.findOneAndUpdate({ _id: charge.orgId } as never, stages, {
+    guards.in(store).collection.findOneAndUpdate({ _id: orgId } as never, stages, {
       returnDocument: 'after',
-      projection: projectionFor(charge.key?.id),
+      projection: projectionFor(keyIds),
       maxTimeMS: STORE_TIMEOUT_MS,
     }) as unknown as Promise<GuardRecord | null>;
   for (let attempt = 1; attempt <= TAKE_ATTEMPTS; attempt += 1) {
     const record = await take().catch(noneYet);
-    if (record) return readingOf(record, charge.key?.id);
-    await ensureGuard(store, charge.orgId);
+    if (record) {
+      const readings = allReadings(record, kinds);
+      return places.map(({ kind, nth }) => readings[kind]?.[nth - 1] as Reading);
+    }
+    await ensureGuard(store, orgId);
   }
-  throw new Error(`The guard document of ${charge.orgId} cannot be created`);
+  throw new Error(`The guard document of ${orgId} cannot be created`);
 }
+
+/** Charges one request. */
+export const takeFromGuard = async (
+  store: Store,
+  charge: Charge,
+  options?: Parameters<typeof takeAllFromGuard>[2],
+): Promise<Reading> => (await takeAllFromGuard(store, [charge], options))[0] as Reading;
 
 /** Reads the guard without charging: live headers of unmetered operations, and the epoch of the moment. */
 export async function readGuard(
@@ -206,8 +166,9 @@ export async function readGuard(
   options: { keyId?: string | undefined; nowMs: number },
 ): Promise<Reading> {
   for (let attempt = 1; attempt <= TAKE_ATTEMPTS; attempt += 1) {
-    const record = await guards.in(store).findById(orgId, projectionFor(options.keyId)).lean<GuardRecord>();
-    if (record) return asOfNow(readingOf(record, options.keyId), orgId, options.nowMs);
+    const keyIds = options.keyId ? [options.keyId] : [];
+    const record = await guards.in(store).findById(orgId, projectionFor(keyIds)).lean<GuardRecord>();
+    if (record) return asOfNow({ ...readingOf(record, options.keyId), outcome: 'charged' }, orgId, options.nowMs);
     await ensureGuard(store, orgId);
   }
   throw new Error(`The guard document of ${orgId} cannot be created`);

@@ -1,0 +1,61 @@
+/** Group commit: what is asked for one by one is done together with whatever else waits by then. */
+
+interface Asked<Item, Result> {
+  item: Item;
+  resolve: (result: Result) => void;
+  reject: (reason: unknown) => void;
+}
+
+interface Lane<Item, Result> {
+  waiting: Asked<Item, Result>[];
+  roundsUnderWay: number;
+  lastRoundAtMs: number;
+}
+
+interface Rounds {
+  /** Items of a round at the most. */
+  max: number;
+  /** A round that takes longer than this holds nobody up: whoever comes next begins another beside it. */
+  patienceMs: number;
+}
+
+/**
+ * Runs `round` for one item at once, and for all that are asked for meanwhile as soon as it has ended. Every item has
+ * its turn in a round that begins after it was asked for. Lanes know nothing of each other.
+ */
+export function together<Item, Result>(
+  { max, patienceMs }: Rounds,
+  round: (lane: string, items: Item[]) => Promise<Result[]>,
+): (lane: string, item: Item) => Promise<Result> {
+  const lanes = new Map<string, Lane<Item, Result>>();
+
+  /** Runs a round; what it answers tells those who asked. */
+  async function ended(name: string, asked: readonly Asked<Item, Result>[]): Promise<() => void> {
+    try {
+      const items = asked.map(({ item }) => item);
+      const results = await round(name, items);
+      return () => asked.forEach(({ resolve }, index) => resolve(results[index] as Result));
+    } catch (error) {
+      return () => asked.forEach(({ reject }) => reject(error));
+    }
+  }
+
+  async function begin(name: string, lane: Lane<Item, Result>): Promise<void> {
+    lane.roundsUnderWay += 1;
+    lane.lastRoundAtMs = performance.now();
+    const tell = await ended(name, lane.waiting.splice(0, max));
+    lane.roundsUnderWay -= 1;
+    if (lane.waiting.length > 0) void begin(name, lane);
+    else if (lane.roundsUnderWay === 0) lanes.delete(name);
+    tell();
+  }
+
+  return (name, item) =>
+    new Promise((resolve, reject) => {
+      const lane = lanes.get(name) ?? { waiting: [], roundsUnderWay: 0, lastRoundAtMs: 0 };
+      lanes.set(name, lane);
+      lane.waiting.push({ item, resolve, reject });
+      const isHeldUp = lane.roundsUnderWay > 0 && performance.now() - lane.lastRoundAtMs <= patienceMs;
+      if (!isHeldUp) void begin(name, lane);
+    });
+}
