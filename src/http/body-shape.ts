@@ -20,7 +20,7 @@ interface Wrong {
 }
 
 /** Where a body holds it, as a JSON pointer; only asked for when it does. */
-function placeOf(wrong: Wrong, value: unknown, path = ''): string | null {
+export function placeOf(wrong: Wrong, value: unknown, path = ''): string | null {
   if (wrong.inValues?.(value)) return path;
   if (!isParent(value)) return null;
   for (const [name, member] of Object.entries(value)) {

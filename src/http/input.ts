@@ -5,7 +5,9 @@ import type { Operation } from '../contracts/operation';
 import { problem, refuseFindings, type Finding } from '../contracts/problem';
 import type { Sent } from '../contracts/version';
 import { below } from '../domain/definition/findings';
+import { numberFindings } from './body-numbers';
 import { shapeFindings } from './body-shape';
+import { textOfNumbers } from './read-body';
 import type { Validator } from './validate';
 import type { Way } from './versions';
 
@@ -75,6 +77,14 @@ function readBody(route: InputChecks, sent: unknown, params: Record<string, unkn
   return body;
 }
 
+/** Refuses numbers that were read as others, once the body is known not to be nested too deep to look for them. */
+function checkNumbers({ operation }: InputChecks, request: Request): void {
+  const text = textOfNumbers(request);
+  if (text === undefined) return;
+  check(shapeFindings(request.body), operation, 'body');
+  check(numberFindings(text), operation, 'body');
+}
+
 /** Parameters arrive as text, which is validated and coerced in place. */
 export function readInput(route: InputChecks, request: Request, way: Way | undefined) {
   const params: Record<string, unknown> = { ...request.params };
@@ -82,6 +92,7 @@ export function readInput(route: InputChecks, request: Request, way: Way | undef
   if (route.params && route.params(params).length > 0) throw problem(notFoundCode(route.operation));
   const sent = { query: queryOf(request), body: request.body as unknown };
   check(singleValued(sent.query), route.operation, 'query');
+  checkNumbers(route, request);
   const { query, body } = way ? raised(route, sent, way) : sent;
   check(named(route.query ? route.query(query) : noParameters(query)), route.operation, 'query');
   return { query, params, body: readBody(route, body, params) };

@@ -1,14 +1,26 @@
 /** The body of a request, parsed as JSON unless its content type says that it is something else. */
 import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
 import express, { type Request, type Response } from 'express';
 import { problem } from '../contracts/problem';
+import { mayBeInexact } from './body-numbers';
 
 const BYTES_MAX = 256 * 1024;
 
-/** Bytes that are no UTF-8 would be stored as other text than was sent. */
-function refuseBrokenText(_request: unknown, _response: unknown, bytes: Buffer, charset: string): void {
-  if (charset === 'utf-8' && !isUtf8(bytes))
+/** Texts whose numbers may say more than what they are parsed to. */
+const suspicious = new WeakMap<object, string>();
+
+/** The text of a request's body where it has such numbers. */
+export const textOfNumbers = (request: Request): string | undefined => suspicious.get(request);
+
+/** JSON is UTF-8 (RFC 8259 §8.1). Bytes that are none would be stored as other text than was sent. */
+function inspect(request: IncomingMessage, _response: unknown, bytes: Buffer, charset: string): void {
+  if (charset !== 'utf-8')
+    throw problem('unsupported_media_type', { facts: { contentType: request.headers['content-type'] } });
+  if (!isUtf8(bytes))
     throw problem('invalid_json', { message: 'The request body is not valid UTF-8; send JSON encoded as UTF-8.' });
+  const text = bytes.toString();
+  if (mayBeInexact(text)) suspicious.set(request, text);
 }
 
 /** JSON in any dress; the last two are what curl and fetch say when nobody told them what they send. */
@@ -27,7 +39,7 @@ function refuseOtherTypes(request: Request): void {
 
 /** Reads bodies of up to `limit` bytes into `request.body`, which stays undefined where there is none. */
 export function bodyReader(limit = BYTES_MAX): (request: Request, response: Response) => Promise<void> {
-  const parse = express.json({ limit, strict: false, type: () => true, verify: refuseBrokenText });
+  const parse = express.json({ limit, strict: false, type: () => true, verify: inspect });
   return async (request, response) => {
     refuseOtherTypes(request);
     await new Promise<void>((resolve, reject) => {

@@ -51,6 +51,7 @@ test.each([
   'multipart/form-data; boundary=x',
   'application/octet-stream',
   'application/jsonl',
+  'application/json; charset=utf-16',
   'nonsense',
 ])('a body of type %s is refused by that name, whatever is in it', async (type) => {
   const refused = await send(type);
@@ -81,4 +82,48 @@ test('a request without a body may name any type', async () => {
 test('bytes that are no UTF-8 are refused, not stored as something else', async () => {
   const refused = await send('application/json', Buffer.from('{"name":"M\xfcller"}', 'latin1'));
   expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('UTF-8') as string]);
+});
+
+/** An event whose payload is this JSON text, to the letter. */
+async function ingest(payload: string) {
+  const reply = await fetch(`${harness.address.baseUrl}/agents/api/events/ingest`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${org.key}`, 'content-type': 'application/json' },
+    body: `{"event_type":"custom.numbers","source_product":"psa","payload":${payload}}`,
+  });
+  return { status: reply.status, body: (await reply.json()) as { event_id: string } & Record<string, unknown> };
+}
+
+test.each([
+  ['{"ids":[1,1234567890123456789]}', '/payload/ids/1', '1234567890123456789'],
+  ['{"a/b":{"id":-9007199254740993}}', '/payload/a~1b/id', '-9007199254740993'],
+  ['{"text":"1234567890123456789 \\" 5","id":9007199254740992}', '/payload/id', '9007199254740992'],
+  ['{"size":1e400}', '/payload/size', '1e400'],
+])('%s would be kept as another number: refused at %s', async (payload, path, number) => {
+  const { status, body } = await ingest(payload);
+  expect([status, body]).toEqual([400, expect.objectContaining({ error: 'validation_error' })]);
+  expect(JSON.stringify(body)).toContain(`"path":"${path}","code":"inexact_number"`);
+  expect(JSON.stringify(body)).toContain(`${number} `);
+});
+
+test('numbers that are kept as they are pass, and so do digits in texts and names', async () => {
+  const payload =
+    '{"most":9007199254740991,"least":-9007199254740991,"much":1e20,"part":0.12345678901234567890,' +
+    '"1234567890123456789":"1234567890123456789","twice":1234567890123456789,"twice":5}';
+  const { status, body } = await ingest(payload);
+  expect(status).toBe(202);
+  const kept = await org.call('GET', `/agents/api/event-log/${body.event_id}`);
+  expect(kept.body).toMatchObject({ payload: JSON.parse(payload) as Record<string, unknown> });
+});
+
+test('a definition with such a number is refused as one', async () => {
+  const definition =
+    '{"name":"n","trigger":{"type":"bus_event","event_type":"custom.x","source_product":"psa"},' +
+    '"steps":[{"type":"set_variables","id":"v","values":{"id":1234567890123456789}}]}';
+  const reply = await fetch(`${harness.address.baseUrl}/agents/api/agents`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${org.key}`, 'content-type': 'application/json' },
+    body: definition,
+  });
+  expect([reply.status, await reply.text()]).toEqual([400, expect.stringContaining('invalid_agent_config') as string]);
 });

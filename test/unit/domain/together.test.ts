@@ -50,11 +50,12 @@ test('a round that fails fails for those in it, and for nobody behind it', async
 });
 
 test('whoever comes when a round has taken too long begins another, with all who wait', async () => {
+  const clock = jest.spyOn(performance, 'now').mockReturnValue(1_000);
   const { rounds, round } = heldRounds();
   const ask = together({ max: 10, patienceMs: 20 }, round);
   const answers = [ask('a', 1), ask('a', 2)];
-  await new Promise((resolve) => setTimeout(resolve, 30));
   expect(rounds).toHaveLength(1);
+  clock.mockReturnValue(1_021);
   answers.push(ask('a', 3));
   expect(rounds.map(({ items }) => items)).toEqual([[1], [2, 3]]);
   rounds[1]?.end();
@@ -65,6 +66,7 @@ test('whoever comes when a round has taken too long begins another, with all who
   await settled();
   rounds[2]?.end();
   expect(await Promise.all(answers)).toEqual(['a1', 'a2', 'a3', 'a4']);
+  clock.mockRestore();
 });
 
 test('a lane that is empty again begins anew', async () => {
