@@ -38,6 +38,36 @@ export function addCounts(to: Counts, from: Counts): void {
   for (const [name, count] of Object.entries(from)) to[name] = (to[name] ?? 0) + count;
 }
 
+/** What a key did in a span of time. */
+export interface HourFigures {
+  requests: number;
+  errors: number;
+  rateLimited: number;
+  durations: Counts;
+  statuses: Counts;
+  /** Requests and errors by method and route template. */
+  paths: Counts;
+  failedPaths: Counts;
+}
+
+export const noFigures = (): HourFigures => ({
+  requests: 0,
+  errors: 0,
+  rateLimited: 0,
+  durations: {},
+  statuses: {},
+  paths: {},
+  failedPaths: {},
+});
+
+/** Adds the second figures to the first. */
+export function addFigures(to: HourFigures, from: HourFigures): void {
+  to.requests += from.requests;
+  to.errors += from.errors;
+  to.rateLimited += from.rateLimited;
+  for (const field of ['durations', 'statuses', 'paths', 'failedPaths'] as const) addCounts(to[field], from[field]);
+}
+
 /** Beginnings of the buckets that cover `from` up to, not including, `to`. */
 export function bucketStarts(from: Date, to: Date, lengthMs: number): number[] {
   const first = Math.floor(from.getTime() / lengthMs) * lengthMs;

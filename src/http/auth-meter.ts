@@ -138,7 +138,7 @@ export function createMeter(context: Context): Meter {
 
   // A busy tenant's requests all change one document, where the store would let them through one after another.
   const takeSoon = together(ROUND, (orgId, charges: Charge[]) =>
-    takeAllFromGuard(store, charges, { back: collect(orgId), nowMs: guardNow() }),
+    takeAllFromGuard(store, orgId, charges, { back: collect(orgId), nowMs: guardNow() }),
   );
 
   async function giveBackNow(orgId: string): Promise<void> {

@@ -2,7 +2,7 @@
 import type { Context } from '../context';
 import type { Operation } from '../contracts/operation';
 import type { Principal } from '../contracts/principal';
-import { addCounts, durationBucket, firstOfDay, HOUR_MS, type Counts } from '../domain/usage';
+import { addCounts, addFigures, durationBucket, firstOfDay, HOUR_MS, noFigures, type Counts } from '../domain/usage';
 import { addUsage, type UsageDelta } from '../store/usage';
 import { addHours, type HourDelta } from '../store/usage-hours';
 
@@ -78,7 +78,7 @@ const noTotal = (keyId: string, orgId: string, at: Date): UsageDelta => ({
 function countTotal(into: UsageDelta, { operation, status }: Answered, at: Date): void {
   into.requests += 1;
   if (status >= ERROR_FROM) into.errors += 1;
-  into.lastUsedAt = at;
+  if (at > into.lastUsedAt) into.lastUsedAt = at;
   if (operation.deprecated) countOne(into.deprecated, operation.id);
 }
 
@@ -88,13 +88,7 @@ const noHour = (keyId: string, orgId: string, startMs: number): HourDelta => ({
   keyId,
   orgId,
   startMs,
-  requests: 0,
-  errors: 0,
-  rateLimited: 0,
-  durations: {},
-  statuses: {},
-  paths: {},
-  failedPaths: {},
+  ...noFigures(),
 });
 
 const paths = new WeakMap<Operation, string>();
@@ -129,13 +123,6 @@ function mergeTotals(into: UsageDelta, delta: UsageDelta): void {
   addCounts(into.deprecated, delta.deprecated);
 }
 
-function mergeHours(into: HourDelta, delta: HourDelta): void {
-  into.requests += delta.requests;
-  into.errors += delta.errors;
-  into.rateLimited += delta.rateLimited;
-  for (const field of ['durations', 'statuses', 'paths', 'failedPaths'] as const) addCounts(into[field], delta[field]);
-}
-
 /** Builds the counter of this process. */
 export function createUsageCounter(context: Context): UsageCounter {
   const { store, clock, log } = context;
@@ -147,7 +134,7 @@ export function createUsageCounter(context: Context): UsageCounter {
   });
   const hours = createBuffer<HourDelta>({
     idOf: hourId,
-    merge: mergeHours,
+    merge: addFigures,
     store: (batch) => addHours(store, batch),
   });
   let timer: NodeJS.Timeout | null = null;

@@ -127,10 +127,10 @@ function noneYet(error: unknown): null {
  */
 export async function takeAllFromGuard(
   store: Store,
+  orgId: string,
   charges: readonly Charge[],
   options: { back?: Refund | null; nowMs?: number | null } = {},
 ): Promise<Reading[]> {
-  const [{ orgId } = { orgId: '' }] = charges;
   const { kinds, places } = sorted(charges);
   const stages = chargingStages(orgId, kinds, options);
   const keyIds = kinds.flatMap(({ charge }) => charge.key?.id ?? []);
@@ -156,8 +156,8 @@ export async function takeAllFromGuard(
 export const takeFromGuard = async (
   store: Store,
   charge: Charge,
-  options?: Parameters<typeof takeAllFromGuard>[2],
-): Promise<Reading> => (await takeAllFromGuard(store, [charge], options))[0] as Reading;
+  options?: Parameters<typeof takeAllFromGuard>[3],
+): Promise<Reading> => (await takeAllFromGuard(store, charge.orgId, [charge], options))[0] as Reading;
 
 /** Reads the guard without charging: live headers of unmetered operations, and the epoch of the moment. */
 export async function readGuard(

@@ -1,6 +1,6 @@
 /** Requests of each key by the hour: how many, how they ended, how long they took and where they went. */
 import { Json, Type, type Static } from '../contracts/schema';
-import { DAY_MS, HOUR_MS, USAGE_DAYS_KEPT, type Counts } from '../domain/usage';
+import { DAY_MS, HOUR_MS, USAGE_DAYS_KEPT, type Counts, type HourFigures } from '../domain/usage';
 import { collection, Instant, type Store } from './collection';
 import { updateEach } from './update-each';
 
@@ -24,18 +24,6 @@ type UsageHour = Static<typeof UsageHour>;
 const hours = collection('key_usage_hours', UsageHour, [
   { name: 'expiry', keys: { expiresAt: 1 }, expireAfterSeconds: 0 },
 ]);
-
-/** What one key did within one hour. */
-export interface HourFigures {
-  requests: number;
-  errors: number;
-  rateLimited: number;
-  durations: Counts;
-  statuses: Counts;
-  /** Requests and errors by method and route template. */
-  paths: Counts;
-  failedPaths: Counts;
-}
 
 /** Figures that have not been stored yet. */
 export interface HourDelta extends HourFigures {

@@ -4,10 +4,21 @@ import type { KeyUsageQuery } from '../../contracts/key';
 import type { Handlers, Operation } from '../../contracts/operation';
 import type { consoleOperations } from '../../contracts/operations/console';
 import { problem } from '../../contracts/problem';
-import { addCounts, bucketStarts, DAY_MS, HOUR_MS, p95Of, USAGE_DAYS_KEPT, type Counts } from '../../domain/usage';
+import {
+  addCounts,
+  addFigures,
+  bucketStarts,
+  DAY_MS,
+  HOUR_MS,
+  noFigures,
+  p95Of,
+  USAGE_DAYS_KEPT,
+  type Counts,
+  type HourFigures,
+} from '../../domain/usage';
 import { findKey, listKeys } from '../../store/keys';
 import { readDeprecatedUse } from '../../store/usage';
-import { readHours, type HourFigures } from '../../store/usage-hours';
+import { readHours } from '../../store/usage-hours';
 
 type UsageHandlers = Pick<Handlers<typeof consoleOperations, Context>, 'getApiKeyUsage'>;
 type DeprecationHandlers = Pick<Handlers<typeof consoleOperations, Context>, 'listDeprecations'>;
@@ -48,23 +59,6 @@ function rangeOf({ from, to, interval = 'hour' }: KeyUsageQuery, now: Date): Ran
   return { interval, lengthMs, starts: bucketStarts(first, until, lengthMs) };
 }
 
-const nothing = (): HourFigures => ({
-  requests: 0,
-  errors: 0,
-  rateLimited: 0,
-  durations: {},
-  statuses: {},
-  paths: {},
-  failedPaths: {},
-});
-
-function add(to: HourFigures, from: HourFigures): void {
-  to.requests += from.requests;
-  to.errors += from.errors;
-  to.rateLimited += from.rateLimited;
-  for (const field of ['durations', 'statuses', 'paths', 'failedPaths'] as const) addCounts(to[field], from[field]);
-}
-
 /** `GET /psa/api/tickets/:id` belongs to `psa`. */
 function byProduct(paths: Counts): Counts {
   const products: Counts = {};
@@ -89,12 +83,12 @@ export const usageHandlers: UsageHandlers = {
     const { interval, lengthMs, starts } = rangeOf(query, context.clock.now());
     const fromMs = starts[0] ?? 0;
     const toMs = fromMs + starts.length * lengthMs;
-    const buckets = new Map(starts.map((start) => [start, nothing()]));
-    const total = nothing();
+    const buckets = new Map(starts.map((start) => [start, noFigures()]));
+    const total = noFigures();
     for (const hour of await readHours(context.store, key._id, { fromMs, toMs })) {
       const bucket = buckets.get(Math.floor(hour.startMs / lengthMs) * lengthMs);
-      if (bucket) add(bucket, hour);
-      add(total, hour);
+      if (bucket) addFigures(bucket, hour);
+      addFigures(total, hour);
     }
     const items = [...buckets].map(([start, { requests, errors, rateLimited, durations }]) => ({
       at: new Date(start).toISOString(),

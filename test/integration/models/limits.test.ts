@@ -80,7 +80,7 @@ async function play(limit: number, steps: Step[]): Promise<void> {
   const orgId = await newTenant(store);
   const keeper = new Bookkeeper(orgId, limit);
   let nowMs = Math.floor(Date.now() / WINDOW_MS) * WINDOW_MS + phaseOf(orgId);
-  let back: Parameters<typeof takeAllFromGuard>[2] = {};
+  let back: Parameters<typeof takeAllFromGuard>[3] = {};
   const chargeOf = (key: string | null): Charge => {
     const bucket = key === null ? null : ({ id: key, tier: 'standard' } as const);
     return { orgId, window: 'tenant', limit, conditional: false, key: bucket };
@@ -90,7 +90,7 @@ async function play(limit: number, steps: Step[]): Promise<void> {
     const key = KEYS[place] ?? null;
     for (let first = 0; first < requests; first += together) {
       const charges = Array.from({ length: Math.min(together, requests - first) }, () => chargeOf(key));
-      const readings = await takeAllFromGuard(store, charges, { ...back, nowMs });
+      const readings = await takeAllFromGuard(store, orgId, charges, { ...back, nowMs });
       back = {};
       for (const [index, { outcome, win }] of readings.entries()) {
         const request = first + index;
@@ -166,7 +166,7 @@ test(
           apart.push(await takeFromGuard(store, { ...kind, orgId: one, limit }, { nowMs }));
         }
         const charges = wanted.map((kind) => ({ ...kind, orgId: other, limit }));
-        const joined = await takeAllFromGuard(store, charges, { nowMs: sinceMs + phaseOf(other) });
+        const joined = await takeAllFromGuard(store, other, charges, { nowMs: sinceMs + phaseOf(other) });
         expect(joined.map((reading) => seen(reading, other))).toEqual(apart.map((reading) => seen(reading, one)));
       }
     };
