@@ -1,7 +1,7 @@
 /** Builds the workflow bundle; fails on an import a workflow may not have. Run it alone to build at image time. */
 import { bundleWorkflowCode } from '@temporalio/worker';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { addFiles } from './source-files';
 
@@ -46,6 +46,19 @@ export async function buildBundle(root: string = ROOT): Promise<string> {
   return withoutSources(code);
 }
 
+const BUNDLE = /^workflows-[0-9a-f]{16}\.js/;
+const KEPT_MS = 7 * 24 * 3_600_000;
+
+/** Removes bundles of a week ago and before: each change of a workflow leaves one. Workers read theirs as they start. */
+export function removeOldBundles(folder: string, now: number = Date.now()): void {
+  for (const name of readdirSync(folder).filter((file) => BUNDLE.test(file))) {
+    const path = join(folder, name);
+    // Another process may have removed it meanwhile.
+    const { mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? { mtimeMs: now };
+    if (now - mtimeMs > KEPT_MS) rmSync(path, { force: true });
+  }
+}
+
 /** The path of a current bundle in `folder`; builds it when the sources changed. */
 export async function cachedBundle(folder: string): Promise<string> {
   const path = join(folder, `workflows-${sourceHash()}.js`);
@@ -54,6 +67,7 @@ export async function cachedBundle(folder: string): Promise<string> {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(`${path}.${process.pid}`, code);
   renameSync(`${path}.${process.pid}`, path);
+  removeOldBundles(folder);
   return path;
 }
 

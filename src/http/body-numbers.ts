@@ -8,13 +8,15 @@ const MAY_BE_INEXACT = /\d{16}|[eE]\+?\d{3}/;
 export const mayBeInexact = (text: string): boolean => MAY_BE_INEXACT.test(text);
 
 /** Strings first, so that nothing in them is taken for a number. */
-const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 const INTEGER = /^-?\d+$/;
 
 const isInexact = (token: string): boolean => {
   if (token.startsWith('"')) return false;
   const value = Number(token);
-  return !Number.isFinite(value) || (INTEGER.test(token) && !Number.isSafeInteger(value));
+  if (!Number.isFinite(value)) return true;
+  // Beyond the safe ones some integers are still written as they were read, such as those that JavaScript has sent.
+  return INTEGER.test(token) && !Number.isSafeInteger(value) && String(value) !== token;
 };
 
 /** The JSON text with each such number marked, and the numbers by their marks. */

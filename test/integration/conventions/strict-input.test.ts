@@ -97,7 +97,7 @@ async function ingest(payload: string) {
 test.each([
   ['{"ids":[1,1234567890123456789]}', '/payload/ids/1', '1234567890123456789'],
   ['{"a/b":{"id":-9007199254740993}}', '/payload/a~1b/id', '-9007199254740993'],
-  ['{"text":"1234567890123456789 \\" 5","id":9007199254740992}', '/payload/id', '9007199254740992'],
+  ['{"text":"1234567890123456789 \\" 5","id":9007199254740993}', '/payload/id', '9007199254740993'],
   ['{"size":1e400}', '/payload/size', '1e400'],
 ])('%s would be kept as another number: refused at %s', async (payload, path, number) => {
   const { status, body } = await ingest(payload);
@@ -108,7 +108,7 @@ test.each([
 
 test('numbers that are kept as they are pass, and so do digits in texts and names', async () => {
   const payload =
-    '{"most":9007199254740991,"least":-9007199254740991,"much":1e20,"part":0.12345678901234567890,' +
+    '{"most":9007199254740991,"least":-9007199254740991,"much":1e20,"round":100000000000000000000,"part":0.12345678901234567890,' +
     '"1234567890123456789":"1234567890123456789","twice":1234567890123456789,"twice":5}';
   const { status, body } = await ingest(payload);
   expect(status).toBe(202);

@@ -1,0 +1,26 @@
+import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { removeOldBundles } from '../../../worker/bundle';
+
+const DAY_MS = 24 * 3_600_000;
+
+test('bundles of more than a week ago are removed, and nothing else', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-bundles-'));
+  const now = Date.parse('2026-11-22T12:00:00Z');
+  const ages = {
+    'workflows-0000000000000001.js': 8,
+    'workflows-0000000000000002.js': 6,
+    'workflows-0000000000000003.js.4711': 8,
+    'workflows-mine.js': 8,
+    'notes.txt': 8,
+  };
+  for (const [name, days] of Object.entries(ages)) {
+    const at = new Date(now - days * DAY_MS);
+    writeFileSync(join(folder, name), '');
+    utimesSync(join(folder, name), at, at);
+  }
+  removeOldBundles(folder, now);
+  expect(readdirSync(folder).toSorted()).toEqual(['notes.txt', 'workflows-0000000000000002.js', 'workflows-mine.js']);
+  rmSync(folder, { recursive: true });
+});
