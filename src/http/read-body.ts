@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import express, { type Request, type Response } from 'express';
 import { problem } from '../contracts/problem';
-import { mayBeInexact } from './body-numbers';
+import { mayBeInexact } from '../domain/exact-numbers';
 
 const BYTES_MAX = 256 * 1024;
 

@@ -1,5 +1,6 @@
 /** Reads a reply up to a limit. */
 import type { Dispatcher } from 'undici';
+import { mayBeInexact, withTexts } from '../domain/exact-numbers';
 
 /** Status, headers and body; the body is parsed when it is whole and says that it is JSON. */
 export interface Reply {
@@ -23,10 +24,12 @@ export async function readUpTo(stream: Dispatcher.ResponseData['body'], maxBytes
   return { content: Buffer.concat(chunks).subarray(0, maxBytes), truncated: bytes > maxBytes };
 }
 
+/** Numbers that would be kept as others are kept as texts, with all that was written of them. */
 function parse(text: string, contentType: string): unknown {
   if (!/^application\/(?:[\w.+-]+\+)?json\b/i.test(contentType)) return text;
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return mayBeInexact(text) ? JSON.parse(withTexts(text, (number) => number)) : value;
   } catch {
     // A reply that lies about its type is still worth showing.
     return text;

@@ -1,6 +1,7 @@
 import { array, assert, constantFrom, json, property, string } from 'fast-check';
 import { below } from '../../../src/domain/definition/findings';
-import { mayBeInexact, numberFindings } from '../../../src/http/body-numbers';
+import { mayBeInexact } from '../../../src/domain/exact-numbers';
+import { numberFindings } from '../../../src/http/body-numbers';
 import { pure } from '../../support/properties';
 
 const INEXACT = ['9007199254740993', '-9007199254740993', '123456789012345678901234567890', '1e400', '-2.5E+309'];

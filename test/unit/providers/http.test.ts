@@ -30,6 +30,17 @@ describe('a reply', () => {
     expect(reply.headers['content-type']).toBe('application/json');
   });
 
+  test('keeps long numbers to the last digit, as texts where a number would round them', async () => {
+    const sent = '{"id":1234567890123456789,"far":1e400,"near":9007199254740991,"text":"12345678901234567890"}';
+    far.setReply(() => ({ body: sent, headers: { 'content-type': 'application/json' } }));
+    expect((await http.request(request())).body).toEqual({
+      id: '1234567890123456789',
+      far: '1e400',
+      near: 9_007_199_254_740_991,
+      text: '12345678901234567890',
+    });
+  });
+
   test('is text when it is not JSON, or says so wrongly', async () => {
     far.setReply(() => ({ body: 'plain' }));
     expect((await http.request(request())).body).toBe('plain');
