@@ -33,29 +33,28 @@ function createBuffer<Delta>(kind: {
   store: (batch: Delta[]) => Promise<void>;
 }) {
   let waiting = new Map<string, Delta>();
-  function add(delta: Delta): void {
-    const id = kind.idOf(delta);
-    const before = waiting.get(id);
-    if (before) kind.merge(before, delta);
-    else if (waiting.size < ENTRIES_MAX) waiting.set(id, delta);
+  /** The delta of this id to count in; null when there is no room for another. */
+  function at(id: string, begin: () => Delta): Delta | null {
+    const known = waiting.get(id);
+    if (known) return known;
+    if (waiting.size >= ENTRIES_MAX) return null;
+    const begun = begin();
+    waiting.set(id, begun);
+    return begun;
+  }
+  function addBack(delta: Delta): void {
+    const into = at(kind.idOf(delta), () => delta);
+    if (into && into !== delta) kind.merge(into, delta);
   }
   return {
-    /** The delta of this id to count in; null when there is no room for another. */
-    at(id: string, empty: () => Delta): Delta | null {
-      const known = waiting.get(id);
-      if (known) return known;
-      if (waiting.size >= ENTRIES_MAX) return null;
-      const begun = empty();
-      waiting.set(id, begun);
-      return begun;
-    },
+    at,
     async flush(): Promise<void> {
       const batch = [...waiting.values()];
       waiting = new Map();
       try {
         await kind.store(batch);
       } catch (error) {
-        for (const delta of batch) add(delta);
+        for (const delta of batch) addBack(delta);
         throw error;
       }
     },
@@ -91,19 +90,8 @@ const noHour = (keyId: string, orgId: string, startMs: number): HourDelta => ({
   ...noFigures(),
 });
 
-const paths = new WeakMap<Operation, string>();
-
-/** How an operation is named in the figures. Joined once: as a name of counts it would be looked up anew each time. */
-function pathOf(operation: Operation): string {
-  const known = paths.get(operation);
-  if (known !== undefined) return known;
-  const path = `${operation.method} /${operation.service}${operation.path}`;
-  paths.set(operation, path);
-  return path;
-}
-
 function countHour(into: HourDelta, { operation, status, ms }: Answered): void {
-  const path = pathOf(operation);
+  const path = `${operation.method} /${operation.service}${operation.path}`;
   into.requests += 1;
   countOne(into.statuses, status);
   countOne(into.paths, path);

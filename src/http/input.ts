@@ -55,8 +55,16 @@ function noFields(sent: unknown): Finding[] {
     : [{ path: '', ...refusal }];
 }
 
-/** The body as sent. Depth first: a recursive schema must not follow nesting that nobody needs. */
-function readBody(route: InputChecks, sent: unknown, params: Record<string, unknown>): unknown {
+/**
+ * The body as sent. Depth first: a recursive schema must not follow nesting that nobody needs, nor must the search for
+ * numbers that were read as others; `numbers` is the text of a body that may have some.
+ */
+function readBody(
+  route: InputChecks,
+  sent: unknown,
+  params: Record<string, unknown>,
+  numbers: string | undefined,
+): unknown {
   if (!route.body) {
     check(noFields(sent), route.operation, 'body');
     return undefined;
@@ -70,19 +78,12 @@ function readBody(route: InputChecks, sent: unknown, params: Record<string, unkn
     });
   }
   check(shapeFindings(body), route.operation, 'body');
+  if (numbers !== undefined) check(numberFindings(numbers), route.operation, 'body');
   const findings = route.body(body);
   const { fixed } = route.operation;
   if (findings.length > 0 && fixed?.isAt(params)) throw problem('forbidden', { message: fixed.why });
   check(findings, route.operation, 'body');
   return body;
-}
-
-/** Refuses numbers that were read as others, once the body is known not to be nested too deep to look for them. */
-function checkNumbers({ operation }: InputChecks, request: Request): void {
-  const text = textOfNumbers(request);
-  if (text === undefined) return;
-  check(shapeFindings(request.body), operation, 'body');
-  check(numberFindings(text), operation, 'body');
 }
 
 /** Parameters arrive as text, which is validated and coerced in place. */
@@ -92,10 +93,9 @@ export function readInput(route: InputChecks, request: Request, way: Way | undef
   if (route.params && route.params(params).length > 0) throw problem(notFoundCode(route.operation));
   const sent = { query: queryOf(request), body: request.body as unknown };
   check(singleValued(sent.query), route.operation, 'query');
-  checkNumbers(route, request);
   const { query, body } = way ? raised(route, sent, way) : sent;
   check(named(route.query ? route.query(query) : noParameters(query)), route.operation, 'query');
-  return { query, params, body: readBody(route, body, params) };
+  return { query, params, body: readBody(route, body, params, textOfNumbers(request)) };
 }
 
 /** A request of an older version, checked as that version has it and then made one of the latest. */

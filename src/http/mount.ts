@@ -103,9 +103,7 @@ async function perform(
   fillCompany(route.operation, request.body, principal);
   const input = readInput(route, request, way);
   const call = {
-    query: input.query,
-    params: input.params,
-    body: input.body,
+    ...input,
     principal,
     epoch,
     context,
@@ -152,18 +150,13 @@ function answer(outcome: Outcome, exchange: Exchange, context: Context): void {
   else sendJson(response, reply.status, way ? way.down(reply.body, reply.status) : reply.body);
 }
 
-function pathOf({ originalUrl }: Request): string {
-  const end = originalUrl.indexOf('?');
-  return end < 0 ? originalUrl : originalUrl.slice(0, end);
-}
-
 const logLine = (exchange: Exchange, operationId: string, context: Context): void => {
   const { request, response, admission } = exchange;
   context.log.info('request', {
     request_id: exchange.requestId,
     operation: operationId,
     method: request.method,
-    path: pathOf(request),
+    path: request.originalUrl.split('?', 1)[0],
     status: response.statusCode,
     ms: Math.round((performance.now() - exchange.startedAt) * 10) / 10,
     org: admission?.principal.orgId,
