@@ -22,14 +22,18 @@ const script = (path: string, ...args: string[]): Pick<Part, 'program' | 'args'>
   args: ['--import', 'tsx', join(ROOT, path), ...args],
 });
 
+/** What did not change since the last run is not checked again: a change of one file takes seconds instead of half a minute. */
+const types = (project: string, cache: string) =>
+  tool('tsc', '--noEmit', '-p', project, '--incremental', '--tsBuildInfoFile', join(ROOT, '.signalbox', cache));
+
 /** The longest first, so that no lane ends long after the others. */
 const PARTS: Part[] = [
   { name: 'tests', ...tool('jest', '--selectProjects', 'unit', '--maxWorkers', '2', '--silent') },
   { name: 'lint', ...tool('oxlint', '--type-aware') },
-  { name: 'types', ...tool('tsc', '--noEmit') },
-  { name: 'types of workflows', ...tool('tsc', '--noEmit', '-p', 'workflows') },
+  { name: 'types', ...types('tsconfig.json', 'types.tsbuildinfo') },
+  { name: 'types of workflows', ...types('workflows', 'workflow-types.tsbuildinfo') },
   { name: 'openapi', ...script('scripts/openapi.ts', '--check') },
-  { name: 'dead code', ...tool('knip', '--no-progress') },
+  { name: 'dead code', ...tool('knip', '--no-progress', '--cache', '--cache-location', join(ROOT, '.signalbox/knip')) },
   { name: 'format', ...tool('oxfmt', '--check') },
 ];
 
