@@ -3,6 +3,7 @@ import { activityInfo, ApplicationFailure, CancelledFailure } from '@temporalio/
 import type { Tried } from '../src/contracts/messages';
 import { TextError } from '../src/domain/text';
 import { ProviderError } from '../src/providers/error';
+import { isStoreRefusal } from '../src/store/outages';
 
 /** A failure that another attempt cannot change. `type` becomes the step's error code. */
 export const permanent = (type: string, message: string): ApplicationFailure =>
@@ -20,6 +21,10 @@ export const passing = (type: string, message: string, delayMs?: number): Applic
     nonRetryable: false,
     ...(delayMs === undefined ? {} : { nextRetryDelay: delayMs }),
   });
+
+/** What the store will not take, because of what it is. */
+export const unkeepable = (error: unknown): ApplicationFailure =>
+  permanent('invalid_output', `What the step left behind cannot be stored (${String(error)}).`);
 
 /** An attempt that only failed to reach our own store is made again as long as it takes, and not counted. */
 const isOfStore = (error: unknown): boolean => error instanceof Error && error.name.startsWith('Mongo');
@@ -50,8 +55,9 @@ function counted(failure: ApplicationFailure, tried: Tried, attemptsMax: number)
 
 /** Turns what a step's attempt threw into a failure; the last allowed attempt fails for good. */
 export function effectFailure(thrown: unknown, attemptsMax: number): unknown {
-  if (thrown instanceof CancelledFailure || isOfStore(thrown)) return thrown;
   const tried: Tried = { attempts: activityInfo().attempt };
+  if (isStoreRefusal(thrown)) return withTried(unkeepable(thrown), tried);
+  if (thrown instanceof CancelledFailure || isOfStore(thrown)) return thrown;
   const error = unrenderable(thrown);
   // Ours say themselves whether they are final, and wait for records rather than for the outside.
   if (error instanceof ApplicationFailure) return withTried(error, tried);

@@ -3,7 +3,8 @@ import type { StepInput, StepResult } from '../src/contracts/messages';
 import { renderText, renderUrl, renderValue } from '../src/domain/text';
 import { ProviderError } from '../src/providers/error';
 import type { Deps } from './deps';
-import { beating, runStep, type Effect, type StepRun } from './step';
+import { beating, runStep, type StepRun } from './step';
+import type { Effect } from './step-end';
 
 const ATTEMPTS_MAX = 4;
 const OUTPUT_BYTES_MAX = 64 * 1024;

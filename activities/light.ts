@@ -9,28 +9,33 @@ import { writeExecution, type SlotWrite, type Write } from '../src/store/executi
 import { hasEnded, type ExecutionRecord } from '../src/store/executions';
 import type { Deps } from './deps';
 import { permanent } from './failures';
-import { keep, patiently, readRunning, readSoFar, refuseTooLarge, stepOf, withSlots } from './record';
+import { refuseUnkeepable } from './keepable';
+import { keep, patiently, readRunning, readSoFar, stepOf, withSlots } from './record';
 import { factsOf, scopeOf } from './scope';
 
-type Followed = Pick<StepInput, 'light' | 'next' | 'completes'>;
+/** What light steps are worked out with. */
+type Tools = Pick<Deps, 'clock' | 'config'>;
 
-function workOut(deps: Deps, record: ExecutionRecord, index: number): SlotWrite {
+type Followed = Pick<StepInput, 'light' | 'next' | 'completes' | 'asked'>;
+
+function workOut(deps: Tools, record: ExecutionRecord, index: number, asked: readonly string[]): SlotWrite {
   const { step } = stepOf(record, index);
   if (step.type !== 'set_variables') throw new Error(`step ${step.id} is not a light one`);
   const now = deps.clock.now();
   const output = renderValue(step.values, scopeOf(record, deps.config.publicUrl)) as Record<string, unknown>;
-  refuseTooLarge(output, record, step.id);
   const fields = { output, error: null, attempts: 1, credits_used: 0, started_at: now, completed_at: now };
-  return { index, fields: { status: 'completed', ...fields } };
+  const slot: SlotWrite = { index, fields: { status: 'completed', ...fields } };
+  refuseUnkeepable(withSlots(record, [slot]), index, asked);
+  return slot;
 }
 
 /** The light steps as far as they go. One that fails is left for its own turn, where its failure is its own. */
-function workOutAll(deps: Deps, record: ExecutionRecord, light: readonly number[]): SlotWrite[] {
+function workOutAll(deps: Tools, record: ExecutionRecord, { light, asked }: Followed): SlotWrite[] {
   const done: SlotWrite[] = [];
   let current = record;
   try {
     for (const index of light) {
-      const slot = workOut(deps, current, index);
+      const slot = workOut(deps, current, index, asked);
       done.push(slot);
       current = withSlots(current, [slot]);
     }
@@ -42,12 +47,12 @@ function workOutAll(deps: Deps, record: ExecutionRecord, light: readonly number[
 
 /** A write of steps with the light ones behind them and, when all of those went well, whatever comes next. */
 export function withLight(
-  deps: Deps,
+  deps: Tools,
   record: ExecutionRecord,
   input: Followed,
   slots: SlotWrite[],
 ): Pick<Write, 'slots' | 'next' | 'status'> {
-  const light = input.light.length === 0 ? [] : workOutAll(deps, withSlots(record, slots), input.light);
+  const light = input.light.length === 0 ? [] : workOutAll(deps, withSlots(record, slots), input);
   const all = [...slots, ...light];
   if (light.length < input.light.length) return { slots: all };
   return { slots: all, next: input.next, ...(input.completes ? { status: 'completed' } : {}) };
@@ -73,7 +78,7 @@ export async function setVariables(deps: Deps, input: StepInput): Promise<StepRe
   if (record.steps[input.slot]?.status === 'completed' || hasEnded(record.status)) return answer(record);
   let first: SlotWrite;
   try {
-    first = workOut(deps, record, input.slot);
+    first = workOut(deps, record, input.slot, input.asked);
   } catch (error) {
     // Worked out from what is stored, so another attempt would fail in the same way.
     throw error instanceof ApplicationFailure ? error : permanent('step_failed', String(error));

@@ -7,7 +7,8 @@ import { ProviderError } from '../src/providers/error';
 import { writeProgress } from '../src/store/execution-writes';
 import type { Deps } from './deps';
 import { patiently } from './record';
-import { beating, runStep, type Effect, type StepRun } from './step';
+import { beating, runStep, type StepRun } from './step';
+import type { Effect } from './step-end';
 
 const ATTEMPTS_MAX = 8;
 /** For all recipients together; those who were reached stay so when the next attempt goes on. */

@@ -13,7 +13,8 @@ import { bookingOf } from './booking';
 import type { Deps } from './deps';
 import { holdCredits } from './holding';
 import { patiently } from './record';
-import { beating, runStep, type Effect, type StepRun } from './step';
+import { beating, runStep, type StepRun } from './step';
+import type { Effect } from './step-end';
 
 const ATTEMPTS_MAX = 5;
 const SYSTEM =

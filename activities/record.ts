@@ -1,17 +1,13 @@
-/** The record an activity works on: reading it, finding steps in it, and what it can hold. */
+/** The record an activity works on: reading it, finding steps in it, and writing with patience. */
 import { activityInfo, ApplicationFailure } from '@temporalio/activity';
 import type { StepInput } from '../src/contracts/messages';
 import { flattenSteps } from '../src/domain/plan';
 import { beginExecution, pureSlots, type SlotWrite } from '../src/store/execution-writes';
 import { hasEnded, type ExecutionRecord } from '../src/store/executions';
 import type { Deps } from './deps';
-import { permanent } from './failures';
+import { isStoreRefusal } from '../src/store/outages';
+import { permanent, unkeepable } from './failures';
 
-/** A record holds the outputs of all its steps, and a document of the store at most 16 MB. */
-const OUTPUT_BYTES_MAX = 512 * 1024;
-const OUTPUTS_BYTES_MAX = 8 * 1024 * 1024;
-/** Up to here not even a hundred steps come near the limits, so nothing is added up. */
-const SMALL_OUTPUT_BYTES = 64 * 1024;
 /** A workflow is started while its record is written; the relay writes one that a killed process did not. */
 const RECORD_AWAITED_MS = 60_000;
 const RECORD_RETRY = '100ms';
@@ -74,7 +70,7 @@ export async function readForStep(deps: Deps, input: StepInput, isAttemptFirst: 
 }
 
 /** Keeps what was just written at hand, and counts the run when this write ended it. */
-export function keep(deps: Deps, written: ExecutionRecord): ExecutionRecord {
+export function keep(deps: Pick<Deps, 'cache' | 'tallies'>, written: ExecutionRecord): ExecutionRecord {
   deps.cache.put(written);
   if (hasEnded(written.status)) deps.tallies.add(written);
   return written;
@@ -87,23 +83,9 @@ export async function patiently<Result>(operation: () => Promise<Result>): Promi
     try {
       return await operation();
     } catch (error) {
-      if (error instanceof Error && error.name.startsWith('BSON')) throw permanent('invalid_output', error.message);
+      if (isStoreRefusal(error)) throw unkeepable(error);
       if (performance.now() > until) throw error;
       await new Promise((resolve) => setTimeout(resolve, STORE_RETRY_MS));
     }
   }
-}
-
-const bytesOf = (output: Record<string, unknown>): number => Buffer.byteLength(JSON.stringify(output));
-
-/** Refuses an output that could not be stored, for good: another attempt would bring the same. */
-export function refuseTooLarge(output: Record<string, unknown>, record: ExecutionRecord, stepId: string): void {
-  const bytes = bytesOf(output);
-  if (bytes <= SMALL_OUTPUT_BYTES) return;
-  const kept = record.steps.reduce((sum, slot) => sum + bytesOf(slot.output), 0);
-  if (bytes <= OUTPUT_BYTES_MAX && kept + bytes <= OUTPUTS_BYTES_MAX) return;
-  throw permanent(
-    'output_too_large',
-    `The output of step ${stepId} has ${bytes} bytes; a step keeps at most ${OUTPUT_BYTES_MAX}, all steps together ${OUTPUTS_BYTES_MAX}.`,
-  );
 }

@@ -21,6 +21,9 @@ export function scopeOf(record: ExecutionRecord, publicUrl: string): Record<stri
 export function factsOf(record: ExecutionRecord, slot: number, asked: readonly string[]): Record<string, unknown> {
   const step = record.steps[slot];
   if (!step) return {};
-  const mine = asked.filter((path) => path.startsWith(`steps.${step.step_id}.`) || path.startsWith('vars.'));
+  const setsVariables = step.step_type === 'set_variables';
+  const mine = asked.filter(
+    (path) => path.startsWith(`steps.${step.step_id}.`) || (setsVariables && path.startsWith('vars.')),
+  );
   return mine.length === 0 ? {} : pickPaths(scopeOf(record, ''), mine);
 }

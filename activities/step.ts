@@ -9,21 +9,15 @@ import {
 import type { StepInput, StepResult, Tried } from '../src/contracts/messages';
 import type { StepOf, StepType } from '../src/contracts/step';
 import { durationMs } from '../src/domain/durations';
-import { writeCutOff, writeExecution, writeLateStep } from '../src/store/execution-writes';
-import { hasEnded, type ExecutionRecord, type StepSlot } from '../src/store/executions';
+import { writeCutOff } from '../src/store/execution-writes';
+import { hasEnded, type ExecutionRecord } from '../src/store/executions';
 import type { Deps } from './deps';
 import { effectFailure } from './failures';
-import { recorded, withLight } from './light';
-import { keep, patiently, readForStep, readRunning, refuseTooLarge, stepOf } from './record';
+import { refuseUnkeepable } from './keepable';
+import { recorded } from './light';
+import { patiently, readForStep, stepOf, withSlots } from './record';
 import { scopeOf } from './scope';
-
-/** What an effect leaves behind. */
-export interface Effect {
-  output: Record<string, unknown>;
-  credits?: number;
-  model?: Record<string, unknown>;
-  usage?: Record<string, unknown>;
-}
+import { stepEnd, writeStepEnd, type Effect } from './step-end';
 
 export interface StepRun<Type extends StepType> {
   step: StepOf<Type>;
@@ -57,42 +51,6 @@ const resultOf = (record: ExecutionRecord, input: StepInput): StepResult => ({
   ...recorded(record, input, [input.slot]),
   credits: record.steps[input.slot]?.credits_used ?? 0,
 });
-
-const doneFields = (effect: Effect, times: { startedAt: Date; now: Date; attempt: number }): Partial<StepSlot> => ({
-  status: 'completed',
-  output: effect.output,
-  error: null,
-  attempts: times.attempt,
-  credits_used: effect.credits ?? 0,
-  started_at: times.startedAt,
-  completed_at: times.now,
-  ...(effect.model ? { model: effect.model } : {}),
-  ...(effect.usage ? { usage: effect.usage } : {}),
-});
-
-interface Done {
-  record: ExecutionRecord;
-  effect: Effect;
-  startedAt: Date;
-}
-
-/** Writes the step's record, with the pure steps before it, the light ones behind it and what comes next. */
-async function writeStep(deps: Deps, input: StepInput, { record, effect, startedAt }: Done): Promise<ExecutionRecord> {
-  const now = deps.clock.now();
-  const slot = { index: input.slot, fields: doneFields(effect, { startedAt, now, attempt: activityInfo().attempt }) };
-  const credits = effect.credits ?? 0;
-  const written = await writeExecution(deps.store, {
-    id: input.execution_id,
-    now,
-    pure: input.pure,
-    credits,
-    ...withLight(deps, record, input, [slot]),
-  });
-  if (written) return keep(deps, written);
-  await writeLateStep(deps.store, input.execution_id, slot, credits);
-  deps.cache.drop(input.execution_id);
-  return readRunning(deps, { execution_id: input.execution_id, seq: -1 });
-}
 
 interface Options<Type extends StepType> {
   type: Type;
@@ -131,9 +89,10 @@ async function attemptStep<Type extends StepType>(
 ): Promise<StepResult> {
   const { input, record } = run;
   const startedAt = record.steps[input.slot]?.started_at ?? deps.clock.now();
-  const done = { record, effect: await effectOf(run, work), startedAt };
-  refuseTooLarge(done.effect.output, record, run.step.id);
-  const written = await patiently(() => writeStep(deps, input, done));
+  const effect = await effectOf(run, work);
+  const end = stepEnd(input.slot, effect, { startedAt, now: deps.clock.now(), attempt: run.attempt });
+  refuseUnkeepable(withSlots(record, [end]), input.slot, input.asked);
+  const written = await patiently(() => writeStepEnd(deps, input, { record, end }));
   unrecorded.delete(run.key);
   options.settled?.(written);
   return resultOf(written, input);

@@ -46,10 +46,16 @@ export function setPath(target: Record<string, unknown>, path: string, value: un
   define(place, last, value);
 }
 
-/** The values of `scope` at the given paths, by path. Absent values are left out. */
+/** True when one of the paths leads to what the path is in. */
+const isBelowAny = (path: string, paths: ReadonlySet<string>): boolean =>
+  path.split('.').some((_, index, names) => index > 0 && paths.has(names.slice(0, index).join('.')));
+
+/** The values of `scope` at the given paths, by path. Absent values are left out, and those inside others of them. */
 export function pickPaths(scope: unknown, paths: readonly string[]): Record<string, unknown> {
   const picked: Record<string, unknown> = {};
+  const all = new Set(paths);
   for (const path of paths) {
+    if (isBelowAny(path, all)) continue;
     const value = readPath(scope, path);
     if (value !== undefined) define(picked, path, value);
   }
@@ -59,12 +65,10 @@ export function pickPaths(scope: unknown, paths: readonly string[]): Record<stri
 /** The reverse of `pickPaths`: nested objects in which each path finds its value again. The input is not changed. */
 export function scopeFrom(facts: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const scope: Record<string, unknown> = {};
-  for (const path of Object.keys(facts)) {
+  const paths = new Set(Object.keys(facts));
+  for (const path of paths) {
     // A value whose parent is a fact too is already inside that parent.
-    const isInside = path
-      .split('.')
-      .some((_, index, names) => index > 0 && Object.hasOwn(facts, names.slice(0, index).join('.')));
-    if (!isInside) setPath(scope, path, facts[path]);
+    if (!isBelowAny(path, paths)) setPath(scope, path, facts[path]);
   }
   return scope;
 }

@@ -1,6 +1,10 @@
 /** Reads a reply up to a limit. */
 import type { Dispatcher } from 'undici';
+import { isDeeperThan } from '../domain/depth';
 import { mayBeInexact, withTexts } from '../domain/exact-numbers';
+
+/** Deeper than anybody means, and than an execution's record takes. */
+const DEPTH_MAX = 64;
 
 /** Status, headers and body; the body is parsed when it is whole and says that it is JSON. */
 export interface Reply {
@@ -29,6 +33,7 @@ function parse(text: string, contentType: string): unknown {
   if (!/^application\/(?:[\w.+-]+\+)?json\b/i.test(contentType)) return text;
   try {
     const value: unknown = JSON.parse(text);
+    if (isDeeperThan(value, DEPTH_MAX)) return text;
     return mayBeInexact(text) ? JSON.parse(withTexts(text, (number) => number)) : value;
   } catch {
     // A reply that lies about its type is still worth showing.

@@ -35,7 +35,12 @@ export interface Write {
   reason?: StatusReason | null;
   error?: ErrorInfo | null;
   credits?: number;
+  /** Slot of the step that this is the end of: nothing is written when the step has ended already. */
+  ends?: number;
 }
+
+/** A step in one of these has ended. */
+const STEP_ENDS = ['completed', 'failed', 'skipped'];
 
 const endFields = (write: Write): Record<string, unknown> =>
   write.status && hasEnded(write.status)
@@ -43,8 +48,9 @@ const endFields = (write: Write): Record<string, unknown> =>
     : {};
 
 /**
- * Writes the records of steps, with whatever else is due, in one update. Answers the record after the write,
- * or null when the execution has ended: a late completion can never overwrite `cancelled`.
+ * Writes the records of steps, with whatever else is due, in one update. Answers the record after the write, or null
+ * when the execution has ended, so that a late completion cannot overwrite `cancelled`, or the step has: its end is
+ * written once, however often its reply is lost, and an attempt that was given up cannot undo what came after it.
  */
 export function writeExecution(store: Store, write: Write): Promise<ExecutionRecord | null> {
   const set: Record<string, unknown> = {
@@ -56,13 +62,15 @@ export function writeExecution(store: Store, write: Write): Promise<ExecutionRec
     ...endFields(write),
     touched_at: write.now,
   };
-  return executions
-    .in(store)
-    .collection.findOneAndUpdate(
-      { _id: write.id, status: { $in: OPEN_STATUSES } } as never,
-      { $set: set, $inc: { seq: 1, credits_used: write.credits ?? 0 } },
-      { returnDocument: 'after' },
-    ) as unknown as Promise<ExecutionRecord | null>;
+  return executions.in(store).collection.findOneAndUpdate(
+    {
+      _id: write.id,
+      status: { $in: OPEN_STATUSES },
+      ...(write.ends === undefined ? {} : { [`steps.${write.ends}.status`]: { $nin: STEP_ENDS } }),
+    } as never,
+    { $set: set, $inc: { seq: 1, credits_used: write.credits ?? 0 } },
+    { returnDocument: 'after' },
+  ) as unknown as Promise<ExecutionRecord | null>;
 }
 
 /**
@@ -88,17 +96,34 @@ export const beginExecution = (
     { returnDocument: 'after' },
   ) as unknown as Promise<ExecutionRecord | null>;
 
-/** Records a step whose effect finished after the execution had ended: it happened, so the trace says so. */
+/** The codes of steps that the end of their execution broke off. */
+const CUT_OFF = ['cancelled', 'interrupted'];
+
+/**
+ * Records a step whose effect finished after its execution had ended: it happened, so the trace says so. Only where that
+ * end broke the step off; one that had failed before has its credits back already.
+ */
 export async function writeLateStep(
   store: Store,
   id: string,
   { index, fields }: SlotWrite,
   credits: number,
 ): Promise<void> {
-  await executions.in(store).collection.updateOne({ _id: id } as never, {
-    $set: slotFields({ index, fields: { ...fields, output: { ...fields.output, after_cancel: true } } }),
-    $inc: { seq: 1, credits_used: credits },
-  });
+  const at = `steps.${index}`;
+  await executions.in(store).collection.updateOne(
+    {
+      _id: id,
+      status: { $nin: OPEN_STATUSES },
+      $or: [
+        { [`${at}.status`]: { $in: ['pending', 'running', 'skipped'] } },
+        { [`${at}.error.code`]: { $in: CUT_OFF } },
+      ],
+    } as never,
+    {
+      $set: slotFields({ index, fields: { ...fields, output: { ...fields.output, after_cancel: true } } }),
+      $inc: { seq: 1, credits_used: credits },
+    },
+  );
 }
 
 /** What a step ends with that was under way when its execution was ended. */

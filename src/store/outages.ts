@@ -4,6 +4,19 @@ import { mongo } from 'mongoose';
 /** An operation that ran into its time limit (MaxTimeMSExpired): the store is there, but not now. */
 export const isStoreBusy = (error: unknown): boolean => error instanceof mongo.MongoServerError && error.code === 50;
 
+/** BadValue, FailedToParse, Overflow, names with dots or dollars, and documents beyond the limit. */
+const REFUSALS: ReadonlySet<unknown> = new Set([2, 9, 15, 52, 57, 10_334, 17_419, 17_420]);
+
+/** A write that is refused for what it holds, by the store or by the driver on the way to it: it always will be. */
+export function isStoreRefusal(error: unknown): boolean {
+  if (error instanceof RangeError || error instanceof mongo.BSON.BSONError) return true;
+  return (
+    error instanceof mongo.MongoServerError &&
+    (REFUSALS.has(error.code) ||
+      /nesting depth|nested too deep|document is larger|size .* exceeds/i.test(error.message))
+  );
+}
+
 /** FerretDB answers with an internal error while the PostgreSQL below it is away, so that text counts too. */
 export function isStoreDown(error: unknown): boolean {
   if (error instanceof mongo.MongoNetworkError || error instanceof mongo.MongoServerSelectionError) return true;

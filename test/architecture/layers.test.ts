@@ -119,7 +119,7 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
   },
   activities: {
     at: /^activities\//,
-    uses: ['store', 'events', 'engine', 'providers', 'domain', 'contracts'],
+    uses: ['outages', 'store', 'events', 'engine', 'providers', 'domain', 'contracts'],
     packages: ['@temporalio/activity', 'node:crypto'],
   },
   worker: {

@@ -79,6 +79,10 @@ test('facts picked by path find their values again in the scope made from them',
   expect(Object.keys(facts)).not.toContain('steps.none.status');
 });
 
+test('what is in another value that is asked for is not picked twice', () => {
+  expect(Object.keys(pickPaths({ a: { b: { c: 1 } }, ab: 2 }, ['a.b.c', 'a.b', 'ab', 'a']))).toEqual(['ab', 'a']);
+});
+
 test('making a scope from facts leaves the facts as they were', () => {
   const facts = { 'a.b.d': 1, 'a.b': { c: 1, d: 1 }, 'a.e': 2 };
   expect(scopeFrom(facts)).toEqual({ a: { b: { c: 1, d: 1 }, e: 2 } });

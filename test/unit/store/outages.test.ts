@@ -1,5 +1,5 @@
 import { mongo } from 'mongoose';
-import { isStoreBusy, isStoreDown } from '../../../src/store/outages';
+import { isStoreBusy, isStoreDown, isStoreRefusal } from '../../../src/store/outages';
 
 const serverError = (message: string, code = 1) => new mongo.MongoServerError({ message, code });
 
@@ -33,4 +33,23 @@ test.each([
 
 test('an operation that ran into its time limit met a busy store', () => {
   expect(isStoreBusy(serverError('operation exceeded time limit', 50))).toBe(true);
+});
+
+test.each([
+  serverError('invalid input syntax for BSON. Code: 32, Message BSON document nesting depth is too deep', 2),
+  serverError('Size 17000057 is larger than MaxDocumentSize 16777216', 17_419),
+  serverError('Resulting document after update is larger than 16777216', 17_419),
+  new RangeError('The value of "offset" is out of range. It must be >= 0 && <= 17825792'),
+  new mongo.BSON.BSONError('key must not contain null bytes'),
+])('what is refused for what it holds is refused for good: %s', (error) => {
+  expect([isStoreRefusal(error), isStoreDown(error)]).toEqual([true, false]);
+});
+
+test.each([
+  new mongo.MongoNetworkError('connection 3 to 127.0.0.1:27017 closed'),
+  serverError('terminating connection due to unexpected postmaster exit'),
+  serverError('operation exceeded time limit', 50),
+  serverError('deadlock detected'),
+])('an outage is no refusal: %s', (error) => {
+  expect(isStoreRefusal(error)).toBe(false);
 });
