@@ -1,11 +1,18 @@
 /** What an AI step's record says its call cost, in the form the account is settled with. */
 import type { ModelTier } from '../src/contracts/step';
+import { addTokens, type TokenUsage } from '../src/domain/credits';
 import type { Reservation } from '../src/store/credits';
 import type { ExecutionRecord, StepSlot } from '../src/store/executions';
 
 export interface Booking {
   reservation: Reservation;
   used: number;
+}
+
+/** Tokens of all attempts that brought no answer; null when there was none such. */
+export function spentOf(slot: StepSlot | undefined): TokenUsage | null {
+  const attempts = Object.values(slot?.spent ?? {});
+  return attempts.length === 0 ? null : attempts.reduce(addTokens);
 }
 
 /** Null while the slot has no call on record. The same figures however often it is asked. */

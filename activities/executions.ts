@@ -46,7 +46,7 @@ export async function recordFailure(
     ...(input.completes ? { status: 'completed' as const } : {}),
   });
   const record = written ? keep(deps, written) : await readRunning(deps, { ...input, seq: -1 });
-  await giveBack(deps, record, [record.steps[input.slot]]);
+  await giveBack(deps, record, [input.slot]);
   return { ...recorded(record, input, [input.slot]), credits: 0 };
 }
 
@@ -88,7 +88,13 @@ export async function finishExecution(
   }
   const asWritten = input.interrupted ? null : written;
   const record = asWritten ?? (await readRunning(deps, { execution_id: input.execution_id, seq: -1 }));
-  await giveBack(deps, record, record.steps);
+  // Whoever has the call that was cut off settles it: the model may still answer, and that is paid for.
+  const cutOff = input.interrupted?.slot;
+  await giveBack(
+    deps,
+    record,
+    [...record.steps.keys()].filter((slot) => slot !== cutOff),
+  );
   return ended(deps, input, written);
 }
 

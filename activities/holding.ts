@@ -1,10 +1,12 @@
 /** Credits are held before a model is asked, once per call however many attempts it takes, until its step is over. */
 import type { StepInput } from '../src/contracts/messages';
-import { ALLOCATION, monthOf, monthsBefore } from '../src/domain/credits';
+import type { ModelTier } from '../src/contracts/step';
+import { ALLOCATION, creditsFor, monthOf, monthsBefore } from '../src/domain/credits';
 import { ensureMonth, readMonth, reserve, settle, type Reservation } from '../src/store/credits';
-import { hasEnded, type ExecutionRecord, type StepSlot } from '../src/store/executions';
+import { chargeSpent } from '../src/store/ai-costs';
+import { hasEnded, type ExecutionRecord } from '../src/store/executions';
 import { readTenant } from '../src/store/tenants';
-import { bookingOf } from './booking';
+import { bookingOf, spentOf } from './booking';
 import type { Deps } from './deps';
 import { passing, permanent } from './failures';
 import { readRunning } from './record';
@@ -54,16 +56,44 @@ export async function holdCredits(
   }
 }
 
+/** Where credits are held. */
+interface Held {
+  month: string;
+  credits: number;
+  tier: ModelTier;
+}
+
+/** What a call without an answer has cost: what its attempts have spent, which is nothing for most. */
+async function costOf(
+  deps: Pick<Deps, 'store'>,
+  record: ExecutionRecord,
+  slot: number,
+  { month, credits, tier }: Held,
+): Promise<number> {
+  const step = record.steps[slot];
+  const booking = bookingOf(record, step);
+  if (booking) return booking.used;
+  const spent = spentOf(step);
+  if (!spent) return 0;
+  const used = creditsFor(tier, spent);
+  const usage = { ...spent, wasted: true, reserved: credits, month, tier };
+  await chargeSpent(deps.store, { id: record._id, slot }, { credits: used, usage });
+  return used;
+}
+
 /**
- * Settles what AI steps that are over without an answer still hold: by what the record says the call cost, which is
- * nothing for most. Only for steps that get no further attempt: one that came later would be made for nothing.
+ * Settles what AI steps that are over without an answer still hold, by what they cost. Only for steps that get no further
+ * attempt: one that came later would be made for nothing.
  */
 export async function giveBack(
   deps: Pick<Deps, 'clock' | 'store'>,
   record: ExecutionRecord,
-  slots: readonly (StepSlot | undefined)[],
+  slots: readonly number[],
 ): Promise<void> {
-  const calls = slots.filter((slot) => slot?.step_type === 'ai_reason' && slot.status !== 'completed');
+  const calls = slots.filter((slot) => {
+    const step = record.steps[slot];
+    return step?.step_type === 'ai_reason' && step.status !== 'completed';
+  });
   if (calls.length === 0) return;
   const now = deps.clock.now();
   // A call is held in the month it began in, which may be over by now.
@@ -71,11 +101,12 @@ export async function giveBack(
   for (const month of months) {
     const account = await readMonth(deps.store, record.org_id, month);
     for (const slot of calls) {
-      const id = `${record._id}:${slot?.path}`;
+      const id = `${record._id}:${record.steps[slot]?.path}`;
       const held = account?.open[id];
       if (!held || 'done' in held) continue;
-      const call = { orgId: record.org_id, month, id, agentId: held.agent, tier: held.tier, credits: held.n };
-      await settle(deps.store, call, bookingOf(record, slot)?.used ?? 0, now);
+      const { agent: agentId, tier, n: credits } = held;
+      const used = await costOf(deps, record, slot, { month, credits, tier });
+      await settle(deps.store, { orgId: record.org_id, month, id, agentId, tier, credits }, used, now);
     }
   }
 }

@@ -3,16 +3,17 @@ import { activityInfo, cancellationDetails } from '@temporalio/activity';
 import { hash } from 'node:crypto';
 import type { StepInput, StepResult } from '../src/contracts/messages';
 import type { ModelTier } from '../src/contracts/step';
-import { creditsFor, estimateCredits, monthOf } from '../src/domain/credits';
+import { addTokens, creditsFor, estimateCredits, monthOf } from '../src/domain/credits';
 import { renderApart } from '../src/domain/text';
 import { ProviderError } from '../src/providers/error';
 import { buildPrompt } from '../src/providers/prompt';
 import { settle, type Reservation } from '../src/store/credits';
-import { executions, type ExecutionRecord } from '../src/store/executions';
-import { bookingOf } from './booking';
+import { noteSpent } from '../src/store/ai-costs';
+import { hasEnded, type ExecutionRecord } from '../src/store/executions';
+import { bookingOf, spentOf } from './booking';
 import type { Deps } from './deps';
-import { holdCredits } from './holding';
-import { patiently } from './record';
+import { giveBack, holdCredits } from './holding';
+import { patiently, readRunning } from './record';
 import { beating, runStep, type StepRun } from './step';
 import type { Effect } from './step-end';
 
@@ -49,26 +50,29 @@ const accountOf = ({ credits, month, tier }: Reservation): Record<string, unknow
   tier,
 });
 
-/** Tokens were spent although no usable answer came: the step's record shows what it cost. */
-async function chargeFailure(
-  deps: Deps,
-  run: StepRun<'ai_reason'>,
-  reservation: Reservation,
-  usage: { input_tokens: number; output_tokens: number },
-): Promise<void> {
-  const used = creditsFor(tierOf(run), usage);
-  const field = `steps.${run.input.slot}`;
-  await executions
-    .in(deps.store)
-    .collection.updateOne({ _id: run.input.execution_id, [`${field}.credits_used`]: 0 } as never, {
-      $set: {
-        [`${field}.credits_used`]: used,
-        [`${field}.usage`]: { ...usage, wasted: true, ...accountOf(reservation) },
-      },
-      $inc: { credits_used: used, seq: 1 },
-    });
-  deps.cache.drop(run.input.execution_id);
-  await settle(deps.store, reservation, used, deps.clock.now());
+/** True when no other attempt at the step follows this one. */
+async function isLast(deps: Deps, run: StepRun<'ai_reason'>, error: unknown): Promise<boolean> {
+  if (error instanceof ProviderError && !error.retryable) return true;
+  const why = cancellationDetails();
+  if (why?.cancelRequested) return true;
+  // Nobody waits for this attempt: the execution is over, or another attempt is under way.
+  return why?.notFound === true && hasEnded((await readAnew(deps, run)).status);
+}
+
+const readAnew = (deps: Deps, { input }: StepRun<'ai_reason'>): Promise<ExecutionRecord> =>
+  readRunning(deps, { execution_id: input.execution_id, seq: -1 });
+
+/**
+ * Notes what an attempt spent that brought no answer. A call that is made again keeps its reservation; one that is not is
+ * settled here, or by the record of the failure when that is what ends it.
+ */
+async function noteFailure(deps: Deps, run: StepRun<'ai_reason'>, error: unknown): Promise<void> {
+  const { execution_id: id, slot } = run.input;
+  const usage = error instanceof ProviderError ? error.usage : undefined;
+  if (usage) await noteSpent(deps.store, { id, slot, attempt: run.attempt }, usage);
+  if (!(await isLast(deps, run, error))) return;
+  await giveBack(deps, await readAnew(deps, run), [slot]);
+  deps.cache.drop(id);
 }
 
 async function ask(deps: Deps, run: StepRun<'ai_reason'>): Promise<Effect> {
@@ -86,27 +90,21 @@ async function ask(deps: Deps, run: StepRun<'ai_reason'>): Promise<Effect> {
       ...(run.step.output_schema ? { schema: run.step.output_schema } : {}),
       ...(run.step.max_output_tokens ? { maxOutputTokens: run.step.max_output_tokens } : {}),
     });
+    const before = spentOf(run.record.steps[run.input.slot]);
+    const usage = before ? addTokens(before, answer.usage) : answer.usage;
     return {
       output: answer.object ?? { text: answer.text },
-      credits: creditsFor(tier, answer.usage),
+      credits: creditsFor(tier, usage),
       // Counted under the tier that was asked for and paid, even when the next one answered.
       model: { ...answer.model, tier },
       usage: {
-        ...answer.usage,
+        ...usage,
         ...(answer.repaired ? { repaired: true } : {}),
         ...accountOf(reservation),
       },
     };
   } catch (error) {
-    // A call that is made again keeps its reservation; once the step has failed for good its record gives it back.
-    if (error instanceof ProviderError && !error.retryable) {
-      if (error.usage)
-        await patiently(() =>
-          chargeFailure(deps, run, reservation, error.usage ?? { input_tokens: 0, output_tokens: 0 }),
-        );
-      else await patiently(() => settle(deps.store, reservation, 0, deps.clock.now()));
-    } else if (cancellationDetails()?.cancelRequested)
-      await patiently(() => settle(deps.store, reservation, 0, deps.clock.now()));
+    await patiently(() => noteFailure(deps, run, error));
     throw error;
   }
 }

@@ -19,6 +19,11 @@ export interface TokenUsage {
   output_tokens: number;
 }
 
+export const addTokens = (one: TokenUsage, other: TokenUsage): TokenUsage => ({
+  input_tokens: one.input_tokens + other.input_tokens,
+  output_tokens: one.output_tokens + other.output_tokens,
+});
+
 /** Credits of one call: the tier's base for each started block of 8 000 weighted tokens. Always a whole number. */
 export const creditsFor = (tier: ModelTier, usage: TokenUsage): number =>
   TIER_BASE[tier] * Math.max(1, Math.ceil((usage.input_tokens + OUTPUT_WEIGHT * usage.output_tokens) / BLOCK_TOKENS));

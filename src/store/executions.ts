@@ -9,6 +9,7 @@ import {
 } from '../contracts/execution';
 import { Enum, Json, Nullable, Type, type Static } from '../contracts/schema';
 import type { EndedRun } from '../domain/agent-breaker';
+import type { TokenUsage } from '../domain/credits';
 import type { Position } from '../domain/sealed-token';
 import { collection, Instant, isDuplicate, type Store } from './collection';
 
@@ -27,6 +28,8 @@ export interface StepSlot {
   approval_id?: string;
   model?: Record<string, unknown>;
   usage?: Record<string, unknown>;
+  /** Tokens of attempts at an AI step that brought no answer, by attempt. */
+  spent?: Record<string, TokenUsage>;
 }
 
 interface StoredEvent {

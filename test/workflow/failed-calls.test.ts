@@ -34,6 +34,7 @@ beforeAll(async () => {
   newOrg = () => createOrg(store, { ...address, env, baseUrl: `http://127.0.0.1:${port}` });
 });
 beforeEach(async () => {
+  model.setDelay(0);
   org = await newOrg();
 });
 
@@ -43,6 +44,7 @@ afterAll(async () => {
 });
 
 const TWICE = { retry: { max_attempts: 2, initial: '1s', max: '1s' } };
+const SCHEMA = { output_schema: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] } };
 const GOES_ON = { ...TWICE, on_error: 'continue' };
 const SOON = { type: 'delay', id: 'soon', for: '1s' };
 const unavailable = () => ({ raw: { status: 503, body: {} } });
@@ -100,10 +102,51 @@ test('a call that succeeds at the second attempt holds its credits in between, a
 
 test('tokens of an answer that was of no use are booked once, although the execution goes on', async () => {
   model.setReply(() => 'no object at all');
-  const schema = { output_schema: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] } };
-  const id = await start({ ...REASON, ...GOES_ON, ...schema }, GATE);
+  const id = await start({ ...REASON, ...GOES_ON, ...SCHEMA }, GATE);
   await openGateOf(org, id);
   const waiting = await waitForExecution(org, id, ['waiting_approval']);
   expect(thinkOf(waiting)).toMatchObject({ status: 'failed', credits_used: 1, error: { code: 'invalid_output' } });
   await expectBooked(1);
 });
+
+const COSTLY = { input_tokens: 80_000, output_tokens: 2_000 };
+
+test('what attempts have spent before the model failed is charged, although none of them ended with an answer', async () => {
+  // The first answer is of no use, and the question to mend it fails.
+  model.setReply(({ messages }) => (messages.length > 1 ? unavailable() : { text: 'no object', usage: COSTLY }));
+  const ended = await waitForExecution(org, await start({ ...REASON, ...TWICE, ...SCHEMA }), ['failed']);
+  // Twice 88,000 weighted tokens are 22 blocks.
+  expect(thinkOf(ended)).toMatchObject({ status: 'failed', credits_used: 22, usage: { input_tokens: 160_000 } });
+  expect(thinkOf(ended)).not.toHaveProperty('spent');
+  await expectBooked(22);
+});
+
+test('it is part of what the answer costs that comes in the end', async () => {
+  let calls = 0;
+  model.setReply(() => {
+    calls += 1;
+    if (calls === 1) return { text: 'no object', usage: COSTLY };
+    return calls === 2 ? unavailable() : { text: '{"n": 1}', usage: COSTLY };
+  });
+  const ended = await waitForExecution(org, await start({ ...REASON, ...TWICE, ...SCHEMA }), ['completed', 'failed']);
+  expect(thinkOf(ended)).toMatchObject({ status: 'completed', attempts: 2, credits_used: 22 });
+  await expectBooked(22);
+});
+
+test.each([
+  ['answers all the same', 2_500, 1],
+  ['is broken off', 30_000, 0],
+])(
+  'a call that a cancel finds under way is charged once, by whether it brought an answer: it %s',
+  async (_name, delayMs, total) => {
+    model.setReply(() => 'All is well.');
+    model.setDelay(delayMs);
+    const asked = model.requests.length;
+    const id = await start(REASON);
+    await waitFor(async () => Promise.resolve(model.requests.length > asked), { what: 'the call' });
+    await org.call('POST', `/agents/api/executions/${id}/cancel`);
+    await waitForExecution(org, id, ['cancelled']);
+    if (total > 0) await waitFor(async () => (await sums()).bySteps === total, { what: 'the late answer' });
+    await expectBooked(total);
+  },
+);
