@@ -1,16 +1,17 @@
 /** The repairs. Every one of them finds nothing to do in a healthy system, is counted and is logged. */
 import { heartbeat } from '@temporalio/activity';
-import { cancelWorkflow, signalDecision, terminateWorkflow, workflowStatus } from '../src/engine/executions';
+import { cancelWorkflow, terminateWorkflow, workflowStatus } from '../src/engine/executions';
+import { createApart, type Apart } from '../src/events/apart';
+import { wakeAgain } from '../src/events/decisions';
 import { startStored } from '../src/events/publish';
 import { deletedAgents, freeSlot, leakedSlots } from '../src/store/agents';
-import { markConsumed, unconsumedDecisions } from '../src/store/approvals';
+import { unconsumedDecisions } from '../src/store/approvals';
 import { denyGates } from '../src/store/audit-trail';
 import { forgetSettled, release, settle, staleReservations } from '../src/store/credits';
 import { endExecution } from '../src/store/execution-writes';
 import { purgeTombstones } from '../src/store/resource-tombstones';
 import {
   executions,
-  findExecution,
   hasEnded,
   quietExecutions,
   recentlyCancelled,
@@ -84,102 +85,123 @@ async function repairEnded(deps: Deps, row: { _id: string; completed_at: Date | 
   return 'workflow_cancelled';
 }
 
-async function repairDecisions(deps: Deps, before: Date, count: (kind: string) => void): Promise<void> {
-  for (const approval of await unconsumedDecisions(deps.store, before, BATCH)) {
-    const execution = await findExecution(deps.store, approval.org_id, approval.execution_id);
-    if (!execution || hasEnded(execution.status)) {
-      await markConsumed(deps.store, approval._id, deps.clock.now());
-      continue;
-    }
-    await signalDecision(deps.engine, approval.execution_id, {
-      approval_id: approval._id,
-      decision: approval.status === 'approved' ? 'approved' : 'denied',
-    });
-    count('signalled');
-  }
+/** What a pass works with: counting, and going on past what fails. */
+interface Pass {
+  deps: Deps;
+  count: (kind: string) => void;
+  apart: Apart;
+  ago: (milliseconds: number) => Date;
 }
 
-async function repairCredits(
-  deps: Deps,
-  before: { held: Date; settled: Date; given: Date },
-  count: (kind: string) => void,
+const byId = ({ _id: id }: { _id: string }) => ({ id });
+
+async function repairExecutions({ deps, count, apart, ago }: Pass): Promise<void> {
+  const quiet = await quietExecutions(deps.store, ago(SWEEP_AFTER.quiet), BATCH);
+  await apart({ what: 'quiet execution', items: quiet, idsOf: byId }, async (record) => {
+    heartbeat();
+    count(await repairQuiet(deps, record));
+  });
+  const range = { since: ago(2 * SWEEP_AFTER.ended), before: ago(MINUTE) };
+  const cancelled = await recentlyCancelled(deps.store, range, BATCH);
+  await apart({ what: 'cancelled execution', items: cancelled, idsOf: byId }, async (row) => {
+    heartbeat();
+    count(await repairEnded(deps, row));
+  });
+}
+
+async function repairDecisions({ deps, count, apart, ago }: Pass): Promise<void> {
+  const due = { before: ago(SWEEP_AFTER.decision), now: deps.clock.now() };
+  const items = await unconsumedDecisions(deps.store, due, BATCH);
+  await apart({ what: 'decision', items, idsOf: byId }, async (approval) => {
+    heartbeat();
+    if (await wakeAgain(deps, approval)) count('signalled');
+  });
+}
+
+/** A call that is still reserved: what its record says it cost is booked; one that cannot be answered any more is released. */
+async function repairCall(
+  { deps, count, ago }: Pass,
+  { account, id, held }: Awaited<ReturnType<typeof staleReservations>>['live'][number],
 ): Promise<void> {
   const now = deps.clock.now();
-  const { live, dead } = await staleReservations(deps.store, [monthOf(now), ...monthsBefore(now, 1)], before);
-  for (const calls of dead) await forgetSettled(deps.store, calls, before.settled);
-  for (const { account, id, held } of live) {
-    const [executionId] = id.split(':');
-    const record = await executions.in(deps.store).findById(executionId).lean<ExecutionRecord>().exec();
-    const booking =
-      record &&
-      bookingOf(
-        record,
-        record.steps.find((slot) => `${record._id}:${slot.path}` === id),
-      );
-    if (booking) {
-      await settle(deps.store, booking.reservation, booking.used, now);
-      count('credits_booked');
-      continue;
-    }
-    if (held.at >= before.given || (record && !hasEnded(record.status))) continue;
-    const [orgId, month] = account.split(':');
-    await release(deps.store, { orgId: orgId ?? '', month: month ?? '', id }, now);
-    count('credits_released');
+  const [executionId] = id.split(':');
+  const record = await executions.in(deps.store).findById(executionId).lean<ExecutionRecord>().exec();
+  const slot = record?.steps.find(({ path }) => `${record._id}:${path}` === id);
+  const booking = record && bookingOf(record, slot);
+  if (booking) {
+    await settle(deps.store, booking.reservation, booking.used, now);
+    count('credits_booked');
+    return;
   }
+  if (held.at >= ago(SWEEP_AFTER.reservation) || (record && !hasEnded(record.status))) return;
+  const [orgId, month] = account.split(':');
+  await release(deps.store, { orgId: orgId ?? '', month: month ?? '', id }, now);
+  count('credits_released');
+}
+
+async function repairCredits(pass: Pass): Promise<void> {
+  const { deps, apart, ago } = pass;
+  const now = deps.clock.now();
+  const before = { held: ago(SWEEP_AFTER.booking), settled: ago(SWEEP_AFTER.settled) };
+  const { live, dead } = await staleReservations(deps.store, [monthOf(now), ...monthsBefore(now, 1)], before);
+  const ofAccount = ({ account }: { account: string }) => ({ account });
+  await apart({ what: 'settled calls', items: dead, idsOf: ofAccount }, (calls) =>
+    forgetSettled(deps.store, calls, before.settled),
+  );
+  await apart({ what: 'reserved call', items: live, idsOf: ({ account, id }) => ({ account, id }) }, (call) => {
+    heartbeat();
+    return repairCall(pass, call);
+  });
 }
 
 /** Deleted agents go for good, with runs that were opened while they were deleted; slots nobody uses are given back. */
-async function repairAgents(deps: Deps, before: Date, count: (kind: string) => void): Promise<void> {
-  for (const agent of await deletedAgents(deps.store, before, BATCH)) {
+async function repairAgents({ deps, count, apart, ago }: Pass): Promise<void> {
+  const before = ago(SWEEP_AFTER.agent);
+  const deleted = await deletedAgents(deps.store, before, BATCH);
+  await apart({ what: 'deleted agent', items: deleted, idsOf: byId }, async (agent) => {
     heartbeat();
     if ((await finishDeletion(deps, agent)) > 0) count('run_of_deleted_agent');
-  }
-  for (const { orgId, agentId } of await leakedSlots(deps.store, before)) {
+  });
+  const leaked = await leakedSlots(deps.store, before);
+  await apart({ what: 'agent slot', items: leaked, idsOf: (slot) => ({ ...slot }) }, async ({ orgId, agentId }) => {
     await freeSlot(deps.store, orgId, agentId);
     count('slot_freed');
-  }
+  });
 }
 
 /** No repair, but the end of what was promised: deleted records that can no longer be restored are removed. */
-async function purge(deps: Deps): Promise<void> {
+async function purge({ deps }: Pass): Promise<void> {
   heartbeat();
   const purged = await purgeTombstones(deps.store, goneUpTo(deps.clock.now()));
   if (purged > 0) deps.log.info('purged', { kind: 'deleted_records', count: purged });
 }
 
+/** In this order. The mails are no repairs either: a minute is soon enough for them. */
+const PARTS: readonly { name: string; run: (pass: Pass) => Promise<void> }[] = [
+  { name: 'executions', run: repairExecutions },
+  { name: 'decisions', run: repairDecisions },
+  { name: 'credits', run: repairCredits },
+  { name: 'agents', run: repairAgents },
+  { name: 'deleted records', run: purge },
+  { name: 'notices of webhooks', run: ({ deps }) => sendNotices(deps) },
+  { name: 'notices of agents', run: ({ deps }) => sendAgentNotices(deps) },
+];
+
 /** One pass. Answers how many repairs of each kind were made. */
 export async function sweepOnce(deps: Deps): Promise<Counts> {
   const counts: Counts = {};
-  const count = (kind: string): void => {
-    if (kind === 'healthy') return;
-    counts[kind] = (counts[kind] ?? 0) + 1;
-    deps.log.warn('repaired', { kind });
-  };
   const now = deps.clock.now().getTime();
-  const ago = (milliseconds: number): Date => new Date(now - milliseconds);
-  for (const record of await quietExecutions(deps.store, ago(SWEEP_AFTER.quiet), BATCH)) {
-    heartbeat();
-    count(await repairQuiet(deps, record));
-  }
-  for (const row of await recentlyCancelled(
-    deps.store,
-    { since: ago(2 * SWEEP_AFTER.ended), before: ago(MINUTE) },
-    BATCH,
-  )) {
-    heartbeat();
-    count(await repairEnded(deps, row));
-  }
-  await repairDecisions(deps, ago(SWEEP_AFTER.decision), count);
-  const calls = {
-    held: ago(SWEEP_AFTER.booking),
-    settled: ago(SWEEP_AFTER.settled),
-    given: ago(SWEEP_AFTER.reservation),
+  const apart = createApart(deps.log);
+  const pass: Pass = {
+    deps,
+    apart,
+    ago: (milliseconds) => new Date(now - milliseconds),
+    count: (kind) => {
+      if (kind === 'healthy') return;
+      counts[kind] = (counts[kind] ?? 0) + 1;
+      deps.log.warn('repaired', { kind });
+    },
   };
-  await repairCredits(deps, calls, count);
-  await repairAgents(deps, ago(SWEEP_AFTER.agent), count);
-  await purge(deps);
-  // No repair either: a minute is soon enough for these mails.
-  await sendNotices(deps);
-  await sendAgentNotices(deps);
+  await apart({ what: 'part of the sweep', items: PARTS, idsOf: ({ name }) => ({ name }) }, ({ run }) => run(pass));
   return counts;
 }

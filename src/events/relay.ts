@@ -1,14 +1,15 @@
 /** The relay: it finishes what a crash or an outage left between the store and the engine, most of it once a second. */
 import { setTimeout } from 'node:timers/promises';
 import type { Context } from '../context';
-import { signalDecision } from '../engine/executions';
 import { ROWS } from '../resources/registry';
 import type { Resource } from '../resources/resource';
-import { findExecution, hasEnded, unstartedExecutions } from '../store/executions';
-import { markConsumed, unconsumedDecisions } from '../store/approvals';
+import { unstartedExecutions } from '../store/executions';
+import { unconsumedDecisions } from '../store/approvals';
 import { unopenedEvents } from '../store/events';
 import { pendingOwed } from '../store/resource-follow-ups';
 import { pendingOutbox } from '../store/resources';
+import { createApart, type Apart } from './apart';
+import { wakeAgain } from './decisions';
 import { settle } from './follow-ups';
 import { publishPending } from './outbox';
 import { publish, resumeEvent, startStored } from './publish';
@@ -20,44 +21,38 @@ const OUTBOX_TURNS = 9;
 /** The request that wrote the work is given this long to hand it over itself. */
 const GRACE_MS = 2_000;
 const BATCH = 100;
-const DECISIONS: readonly string[] = ['approved', 'denied'];
+
+const byId = ({ _id: id, org_id: org }: { _id: string; org_id: string }) => ({ org, id });
 
 /** One pass over the outboxes of these resources and all else; true when the outboxes held as much as a pass takes. */
-async function relayOnce(context: Context, rows: readonly Resource[]): Promise<boolean> {
-  const before = new Date(context.clock.now().getTime() - GRACE_MS);
+async function relayOnce(context: Context, rows: readonly Resource[], apart: Apart): Promise<boolean> {
+  const now = context.clock.now();
+  const before = new Date(now.getTime() - GRACE_MS);
   const [documents, owed, opening, unstarted, decided] = await Promise.all([
     pendingOutbox(context.store, rows, BATCH),
     pendingOwed(context.store, rows, BATCH),
     unopenedEvents(context.store, before, BATCH),
     unstartedExecutions(context.store, before, BATCH),
-    unconsumedDecisions(context.store, before, BATCH),
+    unconsumedDecisions(context.store, { before, now }, BATCH),
   ]);
-  for (const document of documents) await publishPending(context, document);
-  for (const debt of owed) await settle(context, debt);
-  for (const event of opening) await resumeEvent(context, event);
+  const firstOf = ({ events }: (typeof documents)[number]) => ({ org: events[0]?.org_id, id: events[0]?.id });
+  await apart({ what: 'outbox', items: documents, idsOf: firstOf }, (document) => publishPending(context, document));
+  const ofDebt = ({ place, id }: (typeof owed)[number]) => ({ org: place.tenantId, id });
+  await apart({ what: 'follow-ups', items: owed, idsOf: ofDebt }, (debt) => settle(context, debt));
+  await apart({ what: 'event', items: opening, idsOf: byId }, (event) => resumeEvent(context, event));
   const engineWork = unstarted.length + decided.length;
   if (engineWork > 0 && (await context.engine.isReachable())) {
-    for (const execution of unstarted) await startStored(context, execution);
-    for (const approval of decided) await nudge(context, approval);
+    await apart({ what: 'start', items: unstarted, idsOf: byId }, (execution) => startStored(context, execution));
+    await apart({ what: 'decision', items: decided, idsOf: byId }, (approval) => wakeAgain(context, approval));
   }
-  await relayWebhooks(context, (event) => publish(context, event));
+  await relayWebhooks(context, (event) => publish(context, event), apart);
   return documents.length === BATCH || owed.length === BATCH;
 }
 
-async function nudge(
-  context: Context,
-  approval: Awaited<ReturnType<typeof unconsumedDecisions>>[number],
-): Promise<void> {
-  const execution = await findExecution(context.store, approval.org_id, approval.execution_id);
-  if (!execution || hasEnded(execution.status)) return markConsumed(context.store, approval._id, context.clock.now());
-  if (!DECISIONS.includes(approval.status)) return undefined;
-  const decision = approval.status === 'approved' ? 'approved' : 'denied';
-  return signalDecision(context.engine, approval.execution_id, { approval_id: approval._id, decision });
-}
-
-/** Runs passes until stopped; a pass that fails is logged once per outage and tried again. */
+/** Runs passes until stopped; a pass that fails as a whole is logged once per outage and tried again. */
 export function startRelay(context: Context): { stop(): Promise<void> } {
   const stopping = new AbortController();
+  const apart = createApart(context.log);
   let failing = false;
   let passes = 0;
   // At first, what the process before this one left; with more than a pass takes, the oldest wherever it is.
@@ -65,7 +60,7 @@ export function startRelay(context: Context): { stop(): Promise<void> } {
   const pass = async (): Promise<void> => {
     try {
       const turn = ROWS.filter((_row, index) => index % OUTBOX_TURNS === passes % OUTBOX_TURNS);
-      looksEverywhere = await relayOnce(context, looksEverywhere ? ROWS : turn);
+      looksEverywhere = await relayOnce(context, looksEverywhere ? ROWS : turn, apart);
       passes += 1;
       failing = false;
     } catch (error) {

@@ -29,6 +29,9 @@ export const ApprovalRecord = Type.Object({
   approver: Type.Optional(Approver),
   /** Set when the workflow has acted on the outcome; a decided approval without it is signalled again. */
   consumed_at: Type.Unsafe<Date | null>({ 'x-instant': true }),
+  /** How often it was signalled again, and when the next time is. */
+  signals: Type.Optional(Type.Integer()),
+  signal_at: Type.Optional(Instant()),
   /** As the execution: whether an endpoint listens for reports, and whether there is something to report. */
   watched: Type.Optional(Type.Boolean()),
   unreported: Type.Optional(Type.Boolean()),
@@ -126,15 +129,33 @@ export const markConsumed = async (store: Store, id: string, now: Date): Promise
     .collection.updateOne({ _id: id, consumed_at: null } as never, { $set: { consumed_at: now } });
 };
 
-/** Decisions the workflow has not acted on although they are older than `before`. */
-export const unconsumedDecisions = (store: Store, before: Date, limit: number): Promise<ApprovalRecord[]> =>
+/** Decisions older than `before` that the workflow has not acted on and that are to be signalled again by now. */
+export const unconsumedDecisions = (
+  store: Store,
+  { before, now }: { before: Date; now: Date },
+  limit: number,
+): Promise<ApprovalRecord[]> =>
   approvals
     .in(store)
-    .find({ consumed_at: null, decided_at: { $lt: before } } as never)
+    .find({ consumed_at: null, decided_at: { $lt: before }, signal_at: { $not: { $gt: now } } } as never)
     .sort({ decided_at: 1 })
     .limit(limit)
     .lean<ApprovalRecord[]>()
     .exec();
+
+/** A lost signal is made up for at once; one that arrived, while no worker is there, is not repeated by the thousand. */
+const SIGNAL_PAUSE_MS = { first: 1_000, most: 300_000 };
+
+/** Takes the next signal of a decision. Of all processes one sends it, and each comes twice as late as the one before. */
+export async function claimSignal(store: Store, { _id, signals = 0 }: ApprovalRecord, now: Date): Promise<boolean> {
+  const pauseMs = Math.min(SIGNAL_PAUSE_MS.first * 2 ** signals, SIGNAL_PAUSE_MS.most);
+  const { matchedCount } = await approvals
+    .in(store)
+    .collection.updateOne({ _id, consumed_at: null, signals: signals === 0 ? null : signals } as never, {
+      $set: { signals: signals + 1, signal_at: new Date(now.getTime() + pauseMs) },
+    });
+  return matchedCount > 0;
+}
 
 export interface ApprovalQuery {
   status?: ApprovalStatus;

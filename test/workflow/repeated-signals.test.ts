@@ -1,0 +1,63 @@
+/** A decision whose signal has no effect yet: it is repeated soon, then ever later, by one of all processes. */
+import { readConfig } from '../../src/config';
+import { workflowIdOf } from '../../src/contracts/messages';
+import { connectEngine, type Engine } from '../../src/engine/connect';
+import { approvals } from '../../src/store/approvals';
+import { activeAgent, definitionWith, GATE, openGateOf, run, VARIABLES } from '../support/agents';
+import { joinStack, text, waitFor, waitForExecution, type Harness } from '../support/harness';
+import { startApi, startOwn } from '../support/stack';
+
+let harness: Harness;
+let engine: Engine;
+let product: Awaited<ReturnType<typeof startOwn>>;
+let second: Awaited<ReturnType<typeof startApi>>;
+
+beforeAll(async () => {
+  const shared = joinStack();
+  product = await startOwn(shared.address, 'signals', {});
+  await shared.close();
+  second = await startApi(product);
+  harness = joinStack(product);
+  engine = connectEngine(readConfig(product.env).temporal);
+}, 120_000);
+afterAll(async () => {
+  await engine.close();
+  await harness.close();
+  await second.api.stop();
+  await product.stop();
+});
+
+/** When the gate's workflow was signalled, oldest first. */
+async function signalsOf(executionId: string): Promise<number[]> {
+  const history = await engine.client.workflow.getHandle(workflowIdOf(executionId)).fetchHistory();
+  return (history.events ?? [])
+    .filter((event) => event.workflowExecutionSignaledEventAttributes)
+    .map(({ eventTime: at }) => Number(at?.seconds ?? 0) * 1_000 + (at?.nanos ?? 0) / 1_000_000);
+}
+
+test('while no worker is there, signals become rarer, and the decision takes effect when one is back', async () => {
+  const org = await harness.newOrg();
+  await activeAgent(org, definitionWith([GATE, VARIABLES]));
+  const id = await run(org);
+  const gate = text((await openGateOf(org, id))['id']);
+  await product.worker.stop();
+  expect((await org.call('POST', `/agents/api/approvals/${gate}/decision`, { decision: 'approved' })).status).toBe(200);
+  const decidedAt = Date.now();
+  const again = await waitFor(
+    async () => {
+      const read = await approvals.in(harness.store).findById(gate).lean();
+      return read?.signals === 4 && read;
+    },
+    { timeoutMs: 40_000, what: 'the fourth repeat' },
+  );
+  const at = await signalsOf(id);
+  // The one of the request, and four that were repeated: after 2, 3, 5 and 9 seconds.
+  expect(at).toHaveLength(5);
+  expect((at[1] ?? 0) - decidedAt).toBeLessThan(5_000);
+  const pauses = at.slice(1).map((time, place) => time - (at[place] ?? 0));
+  expect(pauses[2]).toBeGreaterThan(1_900);
+  expect(pauses[3]).toBeGreaterThan(3_900);
+  expect((again.signal_at?.getTime() ?? 0) - (at[4] ?? 0)).toBeGreaterThan(7_000);
+  await product.worker.start();
+  expect((await waitForExecution(org, id, ['completed'], 40_000))['status']).toBe('completed');
+}, 120_000);
