@@ -2,6 +2,7 @@
 import { heartbeat } from '@temporalio/activity';
 import { cancelWorkflow, terminateWorkflow, workflowStatus } from '../src/engine/executions';
 import { createApart, type Apart } from '../src/events/apart';
+import { finishCancel } from '../src/events/cancel';
 import { wakeAgain } from '../src/events/decisions';
 import { startStored } from '../src/events/publish';
 import { deletedAgents, freeSlot, leakedSlots } from '../src/store/agents';
@@ -63,6 +64,7 @@ async function repairQuiet(deps: Deps, record: ExecutionRecord): Promise<string>
   }
   const end = (ENDS as Partial<Record<string, (typeof ENDS)[keyof typeof ENDS]>>)[status];
   if (!end) {
+    if (record.status === 'waiting_approval' && (await finishCancel(deps, record))) return 'cancel_finished';
     await touchExecution(deps.store, record._id, now);
     return 'healthy';
   }

@@ -2,7 +2,7 @@
 import type { Context } from '../context';
 import type { StatusReason } from '../contracts/execution';
 import { cancelWorkflow } from '../engine/executions';
-import { denyGates } from '../store/audit-trail';
+import { auditDenied, denyGates } from '../store/audit-trail';
 import { endExecution } from '../store/execution-writes';
 import type { ExecutionRecord } from '../store/executions';
 
@@ -30,6 +30,17 @@ export async function cancelRecord(
   // A gate that opened between the two writes belongs to an execution that is over.
   await denyGates(context, record._id, now);
   return ended;
+}
+
+/**
+ * Ends an execution whose cancel died between its writes: its gate was denied for the end, so nobody can decide it any
+ * more. Answers whether there was such a cancel.
+ */
+export async function finishCancel(context: Context, record: ExecutionRecord): Promise<boolean> {
+  if ((await auditDenied(context, record._id)) === 0) return false;
+  await cancelRecord(context, record, 'cancelled_by_user');
+  await cancelWorkflow(context.engine, record._id);
+  return true;
 }
 
 /** Tells the workflow to stop, without holding up the answer; the sweep repeats what fails. */

@@ -184,7 +184,11 @@ export async function auditStopped(
 
 /** Denies whatever gate of an execution is still pending, because the execution ends, and records it. */
 export async function denyGates(context: Place, executionId: string, now: Date): Promise<void> {
-  if ((await denyForEnd(context.store, executionId, now)) === 0) return;
+  if ((await denyForEnd(context.store, executionId, now)) > 0) await auditDenied(context, executionId);
+}
+
+/** Records that gates were denied because their execution ends, once each; answers how many were. */
+export async function auditDenied(context: Place, executionId: string): Promise<number> {
   const denied = await approvals
     .in(context.store)
     .find({ execution_id: executionId, decided_by: SYSTEM_CANCEL })
@@ -192,4 +196,5 @@ export async function denyGates(context: Place, executionId: string, now: Date):
     .lean<ApprovalRecord[]>();
   // An entry that cannot be written is in the log; the execution's end must not wait for it.
   for (const approval of denied) await auditDecision(context, approval).catch(() => undefined);
+  return denied.length;
 }

@@ -6,7 +6,8 @@ import { newId } from '../../src/domain/ids';
 import { monthOf } from '../../src/domain/credits';
 import { readStats } from '../../src/store/agent-runs';
 import { agents, claimSlot, readRuntime } from '../../src/store/agents';
-import { approvals } from '../../src/store/approvals';
+import { approvals, denyForEnd } from '../../src/store/approvals';
+import { auditEntries } from '../../src/store/audit';
 import { credits, ensureMonth, readMonth, reserve, settle } from '../../src/store/credits';
 import { endExecution } from '../../src/store/execution-writes';
 import { executions, openExecution } from '../../src/store/executions';
@@ -92,6 +93,23 @@ test('a workflow that still runs although its record was cancelled is cancelled 
     return name === 'RUNNING' ? null : name;
   });
   expect(status).toBe('CANCELLED');
+});
+
+test('a cancel that died between denying the gate and ending the record is finished', async () => {
+  const org = await harness.newOrg();
+  const id = await waitingExecution(org);
+  await denyForEnd(harness.store, id, new Date());
+  await makeQuiet(id);
+  await sweep();
+  const ended = await waitForExecution(org, id, ['cancelled']);
+  expect(ended['status_reason']).toBe('cancelled_by_user');
+  const status = await waitFor(async () => {
+    const { name } = (await engine.client.workflow.getHandle(workflowIdOf(id)).describe()).status;
+    return name === 'RUNNING' ? null : name;
+  });
+  expect(status).toBe('CANCELLED');
+  const entries = await auditEntries.in(harness.store).find({ orgId: org.id, action: 'approval.denied' }).lean();
+  expect(entries).toMatchObject([{ details: { executionId: id }, actor: { kind: 'system' } }]);
 });
 
 test('credits held for a step of an execution that is over are given back', async () => {
