@@ -23,6 +23,8 @@ const KeyRecord = Type.Object({
   revokedAt: Nullable(Instant()),
   revokedBy: Nullable(Type.String()),
   rotatedFrom: Nullable(Type.String()),
+  /** Set by a rotation that ended the key earlier: what it expires at since, and what it expired at before. */
+  shortened: Type.Optional(Type.Object({ to: Instant(), from: Nullable(Instant()) })),
   version: Type.Integer(),
   /** The version of the APIs the key is pinned to; absent in keys that are older than the pin. */
   apiVersion: Type.Optional(Type.String()),
@@ -36,7 +38,7 @@ const keys = collection('api_keys', KeyRecord, [
 ]);
 
 /** What an edit may change. */
-export type KeyChange = Partial<Pick<KeyRecord, 'name' | 'scopes' | 'expiresAt' | 'apiVersion'>>;
+export type KeyChange = Partial<Pick<KeyRecord, 'name' | 'scopes' | 'expiresAt' | 'apiVersion' | 'shortened'>>;
 
 /** The key with this hash, revoked or not. */
 export async function findKeyByHash(store: Store, hash: string): Promise<KeyRecord | null> {

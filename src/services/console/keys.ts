@@ -164,6 +164,10 @@ async function change(
   throw problem('version_conflict');
 }
 
+/** When the key would expire had it never been rotated, unless somebody set another time since. */
+const lastingExpiry = ({ expiresAt, shortened }: KeyRecord): Date | null =>
+  shortened && shortened.to.getTime() === expiresAt?.getTime() ? shortened.from : expiresAt;
+
 /** Handlers of `/console/api/api-keys`. */
 export const keyHandlers: KeyHandlers = {
   async listApiKeys({ query, principal, context }) {
@@ -225,8 +229,8 @@ export const keyHandlers: KeyHandlers = {
       requireActive(held, context.clock.now());
     }
     requireGrantable(principal, held);
-    const { kind, name, scopes, tier, expiresAt, apiVersion = FIRST_VERSION } = held;
-    const successor = { kind, name, scopes, tier, apiVersion, expiresAt, rotatedFrom: held._id };
+    const { kind, name, scopes, tier, apiVersion = FIRST_VERSION } = held;
+    const successor = { kind, name, scopes, tier, apiVersion, expiresAt: lastingExpiry(held), rotatedFrom: held._id };
     // The successor first: a crash in between leaves two working keys, never none.
     const { record, key } = await issue(context, principal, successor, { id, isRepeat });
     const overlapMs = (body.overlapSeconds ?? OVERLAP_SECONDS) * 1_000;
@@ -247,7 +251,8 @@ async function shorten(context: Context, held: KeyRecord, endsAt: Date): Promise
   let current: KeyRecord | null = held;
   for (let attempt = 0; attempt < CHANGE_ATTEMPTS && current && !current.revokedAt; attempt += 1) {
     if (current.expiresAt && current.expiresAt <= endsAt) return;
-    if (await changeKey(context.store, current, { expiresAt: endsAt })) return;
+    const shortened = { to: endsAt, from: lastingExpiry(current) };
+    if (await changeKey(context.store, current, { expiresAt: endsAt, shortened })) return;
     current = await findKey(context.store, held.orgId, held._id);
   }
 }

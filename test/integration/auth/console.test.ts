@@ -222,6 +222,20 @@ describe('/api/api-keys', () => {
     expect((await owner('POST', `/api-keys/${successor}/rotate`, {})).status).toBe(409);
   });
 
+  test.each([null, '2030-01-01T00:00:00.000Z'])(
+    'a key that is rotated twice has two successors that expire as it did before: %s',
+    async (expiresAt) => {
+      const owner = as(await signIn(context, await newTenant(store)));
+      const draft = { kind: 'platform', name: 'Rotated', scopes: ['PSA'], expiresAt };
+      const { body } = await owner('POST', '/api-keys', draft);
+      const path = `/api-keys/${text(body['id'])}/rotate`;
+      const first = await owner('POST', path, { overlapSeconds: 10 });
+      const second = await owner('POST', path, { overlapSeconds: 86_400 });
+      expect([first.status, second.status]).toEqual([201, 201]);
+      expect([first.body['expiresAt'], second.body['expiresAt']]).toEqual([expiresAt, expiresAt]);
+    },
+  );
+
   test('409: nothing leads out of expired but a revocation', async () => {
     const owner = as(await signIn(context, await newTenant(store)));
     const draft = { kind: 'platform', name: 'Short', scopes: ['PSA'], expiresAt: inDays(1 / 288) };
