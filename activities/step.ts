@@ -1,6 +1,7 @@
 /** The frame around every step effect: read the execution, skip what is done, run the effect, write its record. */
 import {
   activityInfo,
+  ApplicationFailure,
   cancellationDetails,
   CancelledFailure,
   cancellationSignal,
@@ -9,7 +10,7 @@ import {
 import type { StepInput, StepResult, Tried } from '../src/contracts/messages';
 import type { StepOf, StepType } from '../src/contracts/step';
 import { durationMs } from '../src/domain/durations';
-import { writeCutOff } from '../src/store/execution-writes';
+import { writeAttempt, writeCutOff } from '../src/store/execution-writes';
 import { hasEnded, type ExecutionRecord } from '../src/store/executions';
 import type { Deps } from './deps';
 import { effectFailure } from './failures';
@@ -70,6 +71,17 @@ async function noteCutOff(deps: Deps, { execution_id: id, slot: index }: StepInp
   deps.cache.drop(id);
 }
 
+/** Shows why the step is tried again. What cannot be shown now is shown by the next attempt, or by the end. */
+async function noteRetry(deps: Deps, { execution_id: id, slot: index }: StepInput, failure: unknown): Promise<void> {
+  if (!(failure instanceof ApplicationFailure) || failure.nonRetryable) return;
+  const { attempt: attempts, scheduledTimestampMs: begunMs } = activityInfo();
+  const error = { code: failure.type ?? 'step_failed', message: failure.message };
+  const failed = { id, index, startedAt: new Date(begunMs), attempts, error };
+  await writeAttempt(deps.store, failed).catch((cause: unknown) => {
+    deps.log.warn('an attempt is not shown', { execution: id, error: cause });
+  });
+}
+
 type Work<Type extends StepType> = (run: StepRun<Type>) => Promise<Effect>;
 
 /** The effect of this attempt, or the one that an attempt before it could not record. */
@@ -127,7 +139,10 @@ export async function runStep<Type extends StepType>(
     return await attemptStep(deps, run, options, work);
   } catch (error) {
     if (error instanceof CancelledFailure) await noteCutOff(deps, input);
-    throw effectFailure(error, attemptsMax);
+    const failure = effectFailure(error, attemptsMax);
+    // What we wait for ourselves is no failure of the step.
+    if (failure !== error) await noteRetry(deps, input, failure);
+    throw failure;
   }
 }
 

@@ -208,7 +208,7 @@ export async function writeCutOff(store: Store, step: CutOff): Promise<void> {
   const fields: Partial<StepSlot> = {
     status: 'failed',
     error,
-    attempts: attempts ?? 1,
+    attempts: attempts ?? Math.max(slot?.attempts ?? 0, 1),
     started_at: slot?.started_at ?? step.startedAt,
     completed_at: slot?.completed_at ?? step.now,
   };
@@ -236,6 +236,33 @@ export const endExecution = (store: Store, ending: Ending): Promise<ExecutionRec
     ] as never,
     { returnDocument: 'after' },
   ) as unknown as Promise<ExecutionRecord | null>;
+
+/** An attempt that failed and is followed by another. */
+export interface FailedAttempt {
+  id: string;
+  index: number;
+  /** When the first attempt began, if that is not on record. */
+  startedAt: Date;
+  attempts: number;
+  error: ErrorInfo;
+}
+
+/** Shows of a step that is under way how often it was tried and what went wrong last. */
+export async function writeAttempt(store: Store, failed: FailedAttempt): Promise<void> {
+  const { id, index, attempts, error, startedAt } = failed;
+  const at = `steps.${index}`;
+  const open = { _id: id, status: { $in: OPEN_STATUSES }, [`${at}.attempts`]: { $lt: attempts } };
+  const { collection } = executions.in(store);
+  const running = { ...open, [`${at}.status`]: 'running' };
+  const shown = { attempts, error };
+  const { matchedCount } = await collection.updateOne(running as never, { $set: slotFields({ index, fields: shown }) });
+  if (matchedCount > 0) return;
+  // Not every step is recorded when it begins.
+  const fields = { ...shown, status: 'running', started_at: startedAt } as const;
+  await collection.updateOne({ ...open, [`${at}.status`]: 'pending' } as never, {
+    $set: slotFields({ index, fields }),
+  });
+}
 
 /** Notes how far a step has come, so that another attempt goes on from there. */
 export const writeProgress = async (

@@ -24,11 +24,14 @@ let model: ModelApi;
 /** What the stub waits before it answers, by the beginning of the path. */
 const WAITS: Record<string, number> = { '/slow': 6_000, '/patient': 17_000 };
 
+/** Paths that answer again. */
+const mended = new Set<string>();
+
 beforeAll(async () => {
   const shared = joinStack();
   await shared.close();
   stub = await startHttpServer(({ path }) => {
-    if (path.startsWith('/broken')) return { status: 503 };
+    if (path.startsWith('/broken') && !mended.has(path)) return { status: 503 };
     return { delayMs: WAITS[/^\/[a-z]+/.exec(path)?.[0] ?? ''] ?? 0 };
   });
   model = await startModelApi({ delayMs: 6_000 });
@@ -162,4 +165,41 @@ test('a fault of ours counts as an attempt, too: it is not tried for minutes', a
   const done = await waitForExecution(org, id, ['failed']);
   expect(effectOf(done)).toMatchObject({ status: 'failed', attempts: 2, error: failure('step_failed', 'TypeError') });
   expect(callsTo('/never')).toBe(0);
+});
+
+const tried = (code: string) => ({ code, message: expect.any(String) as string });
+
+test.each([
+  ['recorded as it begins', []],
+  ['behind a delay', [{ type: 'delay', id: 'soon', for: '1s' }]],
+])(
+  'a step that is tried again shows how often it was and why, and nothing of it once it is done: %s',
+  async (name, before) => {
+    const org = await harness.newOrg();
+    const path = `/broken/until-mended/${before.length}`;
+    await activeAgent(org, definitionWith([...before, call(path, { retry: retry(20) })]));
+    const id = await run(org);
+    const now = async () => effectOf((await org.call('GET', `/agents/api/executions/${id}`)).body);
+    await waitFor(async () => Number((await now())['attempts']) > 1, { what: `attempts of a step ${name}` });
+    expect(await now()).toMatchObject({ status: 'running', error: tried('server_error'), completed_at: null });
+    mended.add(path);
+    const done = effectOf(await waitForExecution(org, id, ['completed', 'failed']));
+    expect(done).toMatchObject({ status: 'completed', error: null });
+    expect(done['attempts']).toBe(callsTo(path));
+  },
+);
+
+test('one that is cancelled between two attempts keeps their number', async () => {
+  const org = await harness.newOrg();
+  const pauses = { max_attempts: 10, initial: '1s', max: '1m' };
+  await activeAgent(org, definitionWith([call('/broken/for-good', { retry: pauses })]));
+  const id = await run(org);
+  await waitFor(async () => {
+    const { body } = await org.call('GET', `/agents/api/executions/${id}`);
+    return Number(effectOf(body)['attempts']) >= 2;
+  });
+  await org.call('POST', `/agents/api/executions/${id}/cancel`);
+  const cancelled = effectOf(await waitForExecution(org, id, ['cancelled']));
+  expect(cancelled).toMatchObject({ status: 'failed', error: tried('cancelled') });
+  expect(Number(cancelled['attempts'])).toBeGreaterThanOrEqual(2);
 });
