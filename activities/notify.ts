@@ -48,39 +48,79 @@ async function deliver(deps: Deps, run: StepRun<'notification'>, to: string): Pr
   return { recipient: to, status: 'sent', message_id: delivered.id };
 }
 
-/** A recipient that can never be reached does not stop the others. */
-async function deliverOrRefuse(deps: Deps, run: StepRun<'notification'>, to: string): Promise<Delivery> {
+/** Refusals that concern one recipient alone. Its own word counts as one only where no gateway of ours is asked. */
+function isOfRecipient(deps: Deps, { step }: StepRun<'notification'>, { kind }: ProviderError): boolean {
+  if (kind === 'rejected' || kind === 'invalid_input') return true;
+  const isOwnAddress = step.channel === 'webhook' && deps.config.gateways.webhook === '';
+  return isOwnAddress && (kind === 'auth' || kind === 'blocked_address');
+}
+
+/** Those who still have to be reached. Each attempt begins with another, so that slow ones do not use up all of them. */
+function recipientsLeft(run: StepRun<'notification'>, settled: readonly Delivery[]): string[] {
+  const named = run.step.recipients.map((template) => renderText(template, run.scope, { escapeHtml: false }).trim());
+  const left = [...new Set(named)].filter((name) => !settled.some(({ recipient }) => recipient === name));
+  const first = left.length === 0 ? 0 : (run.attempt - 1) % left.length;
+  return [...left.slice(first), ...left.slice(0, first)];
+}
+
+interface Told {
+  /** Who was told or refused, in this attempt and before. */
+  deliveries: Delivery[];
+  refusals: ProviderError[];
+  /** Those who were not reached. */
+  failed: { recipient: string; error: ProviderError }[];
+}
+
+async function tell(deps: Deps, run: StepRun<'notification'>, recipient: string, told: Told): Promise<void> {
   try {
-    return await deliver(deps, run, to);
+    told.deliveries.push(await deliver(deps, run, recipient));
   } catch (error) {
-    if (error instanceof ProviderError && (error.kind === 'rejected' || error.kind === 'invalid_input')) {
-      return { recipient: to, status: 'rejected', message_id: null, detail: error.message };
+    // What stops the attempt, and what is about the message or our own settings, stops it for all.
+    if (run.signal.aborted || !(error instanceof ProviderError) || error.kind === 'not_configured') throw error;
+    if (!isOfRecipient(deps, run, error)) {
+      told.failed.push({ recipient, error });
+      return;
     }
-    throw error;
+    told.refusals.push(error);
+    told.deliveries.push({ recipient, status: 'rejected', message_id: null, detail: error.message });
   }
 }
 
+/** What the attempt fails with although everybody was tried: what another attempt can change comes first. */
+function failureOf({ failed, deliveries }: Told): ProviderError | null {
+  const worst = failed.find(({ error }) => error.retryable) ?? failed[0];
+  if (!worst || failed.length + deliveries.length === 1) return worst?.error ?? null;
+  const { kind, message, retryAfterMs } = worst.error;
+  return new ProviderError(kind, `${worst.recipient}: ${message}`, { retryAfterMs, cause: worst.error });
+}
+
+const NAMED_REFUSALS: readonly string[] = ['auth', 'blocked_address'];
+
+/** Nobody took it: the code says why where it is the same for all. */
+function refusalOf({ deliveries, refusals }: Told): ProviderError {
+  const kind = refusals[0]?.kind ?? 'rejected';
+  const isOne = NAMED_REFUSALS.includes(kind) && refusals.every((refusal) => refusal.kind === kind);
+  const said = deliveries.map(({ recipient, detail }) => `${recipient}: ${detail ?? 'refused'}`);
+  return new ProviderError(isOne && refusals.length === deliveries.length ? kind : 'rejected', said.join('; '));
+}
+
+/** Sends to everybody who was not reached before: one who cannot be, now or ever, does not stop the others. */
 async function sendAll(deps: Deps, run: StepRun<'notification'>): Promise<Effect> {
-  const recipients = run.step.recipients.map((template) =>
-    renderText(template, run.scope, { escapeHtml: false }).trim(),
-  );
   const known = (run.record.steps[run.input.slot]?.output['deliveries'] ?? []) as Delivery[];
   const deliveries: Delivery[] = run.attempt > 1 ? [...known] : [];
-  for (const recipient of new Set(recipients)) {
-    if (deliveries.some((delivery) => delivery.recipient === recipient)) continue;
-    deliveries.push(await deliverOrRefuse(deps, run, recipient));
-    if (recipients.length > 1) {
-      await patiently(() =>
-        writeProgress(deps.store, run.input.execution_id, run.input.slot, { deliveries: [...deliveries] }),
-      );
-    }
-  }
-  if (deliveries.every((delivery) => delivery.status === 'rejected')) {
-    throw new ProviderError(
-      'rejected',
-      deliveries.map(({ recipient, detail }) => `${recipient}: ${detail ?? 'refused'}`).join('; '),
+  const told: Told = { deliveries, refusals: [], failed: [] };
+  for (const recipient of recipientsLeft(run, deliveries)) {
+    const before = deliveries.length;
+    run.signal.throwIfAborted();
+    await tell(deps, run, recipient, told);
+    if (run.step.recipients.length === 1 || deliveries.length === before) continue;
+    await patiently(() =>
+      writeProgress(deps.store, run.input.execution_id, run.input.slot, { deliveries: [...deliveries] }),
     );
   }
+  const failure = failureOf(told);
+  if (failure) throw failure;
+  if (deliveries.every((delivery) => delivery.status === 'rejected')) throw refusalOf(told);
   return { output: { deliveries } };
 }
 
