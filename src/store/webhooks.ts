@@ -113,38 +113,41 @@ export async function removeWebhook(
   return deletedCount > 0;
 }
 
+/** An endpoint by the address that was asked; null or unchanged when it has another one by now. */
+type Asked = Pick<WebhookRecord, '_id' | 'url'>;
+
 /** Counts a failure and answers the endpoint with it. */
-export const noteFailure = (store: Store, id: string, now: Date): Promise<WebhookRecord | null> =>
+export const noteFailure = (store: Store, { _id, url }: Asked, now: Date): Promise<WebhookRecord | null> =>
   webhooks
     .in(store)
     .collection.findOneAndUpdate(
-      { _id: id } as never,
+      { _id, url } as never,
       [{ $set: { failingSince: { $ifNull: ['$failingSince', now] }, failures: { $add: ['$failures', 1] } } }] as never,
       { returnDocument: 'after' },
     ) as unknown as Promise<WebhookRecord | null>;
 
 /** The endpoint took something again. */
-export async function clearFailures(store: Store, id: string): Promise<void> {
+export async function clearFailures(store: Store, { _id, url }: Asked): Promise<void> {
   const healthy = { failingSince: null, failures: 0, noticeStage: 0, noticeDue: false };
-  await webhooks.in(store).updateOne({ _id: id, status: 'active', failures: { $gt: 0 } }, { $set: healthy });
+  await webhooks.in(store).updateOne({ _id, url, status: 'active', failures: { $gt: 0 } }, { $set: healthy });
 }
 
 /** Lets the owners be told how far it has come, once per step. */
-export async function raiseNotice(store: Store, id: string, stage: number): Promise<void> {
+export async function raiseNotice(store: Store, { _id, url }: Asked, stage: number): Promise<void> {
   await webhooks
     .in(store)
-    .updateOne({ _id: id, noticeStage: { $lt: stage } }, { $set: { noticeStage: stage, noticeDue: true } });
+    .updateOne({ _id, url, noticeStage: { $lt: stage } }, { $set: { noticeStage: stage, noticeDue: true } });
 }
 
 /** Switches an endpoint off, with its event and its notice in the same write. */
 export async function disableWebhook(
   store: Store,
-  { _id, orgId }: Pick<WebhookRecord, '_id' | 'orgId'>,
+  { _id, orgId, url }: Pick<WebhookRecord, '_id' | 'orgId' | 'url'>,
   reason: NonNullable<WebhookRecord['disabledReason']>,
   now: Date,
 ): Promise<void> {
   const { matchedCount } = await webhooks.in(store).updateOne(
-    { _id, orgId, status: 'active' },
+    { _id, orgId, url, status: 'active' },
     {
       $set: {
         status: 'disabled',

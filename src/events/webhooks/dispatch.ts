@@ -28,6 +28,8 @@ const QUEUE_MAX = 500;
 const OPENING_MAX = 256;
 /** How long deliveries are kept, and with them the chance to send them again. */
 export const KEPT_MS = 30 * 86_400_000;
+/** An endpoint is used as the caller read it for no longer than this: then it counts as sent when it was read. */
+const ENDPOINT_FRESH_MS = 500;
 /** A claim that has waited this long is renewed before it is used. */
 const CLAIM_FRESH_MS = LEASE_MS / 2;
 
@@ -110,6 +112,8 @@ async function attempt(context: Context, { delivery, known, since }: Waiting): P
   if (settled) await handToWorkflow(context, settled);
 }
 
+const eventOf = ({ event }: Known): Known => (event ? { event } : {});
+
 /** Builds the dispatcher of a process. */
 export function createDispatcher(context: () => Context): Dispatcher {
   const lanes = new Map<string, Lane>();
@@ -134,11 +138,13 @@ export function createDispatcher(context: () => Context): Dispatcher {
     openSoon(event, webhooks) {
       // What is not begun here stays marked in the event's record, and the relay opens it.
       if (opening.size >= OPENING_MAX) return;
+      const readAt = performance.now();
       const open = async (): Promise<void> => {
         const opened = await openFor(context(), event, webhooks);
         context().outbox.openedSoon(event._id);
         for (const delivery of opened) {
-          const webhook = webhooks.find(({ _id }) => _id === delivery.webhookId);
+          const isFresh = performance.now() - readAt < ENDPOINT_FRESH_MS;
+          const webhook = isFresh ? webhooks.find(({ _id }) => _id === delivery.webhookId) : undefined;
           dispatcher.take(delivery, { event, ...(webhook ? { webhook } : {}) });
         }
       };
@@ -150,10 +156,11 @@ export function createDispatcher(context: () => Context): Dispatcher {
     take(delivery, known = {}) {
       const lane = lanes.get(delivery.webhookId) ?? { inFlight: 0, queue: [] };
       lanes.set(delivery.webhookId, lane);
-      const waiting = { delivery, known, since: performance.now() };
-      if (lane.inFlight < IN_FLIGHT_MAX) run(delivery.webhookId, lane, waiting);
+      const since = performance.now();
+      if (lane.inFlight < IN_FLIGHT_MAX) run(delivery.webhookId, lane, { delivery, known, since });
+      // What waits is sent to the endpoint as it is by then: a change or a deletion may be answered in between.
       // A claim nobody acts on runs out, and the relay finds the delivery again.
-      else if (lane.queue.length < QUEUE_MAX) lane.queue.push(waiting);
+      else if (lane.queue.length < QUEUE_MAX) lane.queue.push({ delivery, known: eventOf(known), since });
     },
     roomFor(webhookId) {
       const lane = lanes.get(webhookId);
