@@ -1,9 +1,10 @@
 /** The product registry: every resource that the product APIs serve. A new resource is one row more. */
 import { jobs, restorePoints, schedules } from './backups';
-import { accounts, entities, invoices, payments } from './books';
+import { accounts, entities, payments } from './books';
 import { entitySyncs, roles, tenants, users, workflows } from './console';
 import { activities, companies, contacts, deals } from './crm';
 import { detections, endpoints, responseActions } from './defend';
+import { invoices } from './invoices';
 import { notesOf } from './notes';
 import { clientUsers, portalSettings } from './portal';
 import { boards, serviceCatalog, timeEntries } from './psa';

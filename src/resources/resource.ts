@@ -106,14 +106,25 @@ export interface Timer<Row> {
   next: (record: Row, related: AnyRecord | null, now: Date) => { at: string; change: Partial<Row> } | null;
 }
 
-/** A figure over the records of another resource that name this one. It is counted anew after each of their changes. */
-export interface Tally<Row> {
-  /** Key of the resource that is counted. */
+/** Records of another resource that name this one. */
+export interface Naming {
+  /** Key of the other resource. */
   from: string;
   /** Its field that names this record. */
   by: string;
   /** Records that count, by field and values. */
   where: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Fields that do not change while other records name this one. */
+export interface Held extends Naming {
+  fields: readonly string[];
+  /** What to do about those records. */
+  fix: string;
+}
+
+/** A figure over the records of another resource that name this one. It is counted anew after each of their changes. */
+export interface Tally<Row> extends Naming {
   /** Field that is summed up; the records are counted, when it is left out. */
   sum?: string;
   change: (record: Row, figure: number, now: string) => Partial<Row>;
@@ -142,6 +153,7 @@ interface Rules<Row> {
   actions: Readonly<Record<string, Action<Row>>>;
   timer: Timer<Row> | null;
   tally: Tally<Row> | null;
+  held: Held | null;
   /** Refuses the deletion of a record that others still name. */
   isKeptWhileReferenced: boolean;
   /** A tenant has one such record at most. It is also served as `/current`, before it exists, too. */
@@ -241,6 +253,7 @@ const rulesOf = (row: Partial<Rules<AnyRecord>>): Rules<AnyRecord> => ({
   actions: row.actions ?? {},
   timer: row.timer ?? null,
   tally: row.tally ?? null,
+  held: row.held ?? null,
   isKeptWhileReferenced: row.isKeptWhileReferenced ?? false,
   isSingleton: row.isSingleton ?? false,
 });

@@ -1,5 +1,5 @@
 /** Figures over other records, and what a change leaves owed to them. A debt is cleared only when it has been paid. */
-import type { AnyRecord, Resource, Tally } from '../resources/resource';
+import type { AnyRecord, Naming, Resource } from '../resources/resource';
 import type { Store } from './collection';
 import { documentsOf, toRecord, type ResourceDocument } from './resource-documents';
 import { canOwe, wokenBy } from './resource-marks';
@@ -66,8 +66,13 @@ export async function beginCount(
   return document ? { record: toRecord(row, document), tick: document.tick ?? 0 } : null;
 }
 
-/** The figure over the live records of `place` that name `id`. */
-export async function countFigure(store: Store, { row, tenantId }: Place, tally: Tally<AnyRecord>, id: string) {
+/** The figure over the live records of `place` that name `id`: how many there are, or the sum of a field of theirs. */
+export async function countFigure(
+  store: Store,
+  { row, tenantId }: Place,
+  tally: Naming & { sum?: string },
+  id: string,
+): Promise<number> {
   const where = Object.entries(tally.where).map(([name, values]) => [name, { $in: values }]);
   const filter = { tenantId, [tally.by]: id, deletedAt: null, ...(Object.fromEntries(where) as object) };
   const model = documentsOf(store, row);

@@ -1,9 +1,11 @@
 /** References between records: what a record names must exist in its tenant, and events may ask for their labels. */
-import { refuseFindings, type Finding } from '../../contracts/problem';
+import { problem, refuseFindings, type Finding } from '../../contracts/problem';
 import { labelledBy, labelsOf, namedBy, readTexts, type Named } from '../../events/record-labels';
 import type { ChangeLabels } from '../../events/record-events';
+import { resourceOf } from '../../resources/registry';
 import type { AnyRecord } from '../../resources/resource';
 import type { Store } from '../../store/collection';
+import { countFigure } from '../../store/resource-follow-ups';
 import type { Place } from '../../store/resources';
 
 const unknownRecord = ({ field, target, id }: Named): Finding => ({
@@ -11,6 +13,25 @@ const unknownRecord = ({ field, target, id }: Named): Finding => ({
   code: 'ref',
   message: `no ${target.nouns[0]} ${id} in this tenant`,
 });
+
+/** Refuses another value for a field that records of another resource hold to; asked for only when it changes. */
+export async function checkHeld(
+  store: Store,
+  { row, tenantId }: Place,
+  before: AnyRecord,
+  after: AnyRecord,
+): Promise<void> {
+  const { held } = row;
+  const names = held?.fields.filter((name) => before[name] !== after[name]) ?? [];
+  if (!held || names.length === 0) return;
+  const from = resourceOf(held.from);
+  if ((await countFigure(store, { row: from, tenantId }, held, before.id)) === 0) return;
+  const [one, many] = [row.nouns[0], from.nouns[1]];
+  throw problem('conflict', {
+    message: `The ${names.join(', ')} of this ${one} cannot change while it has ${many} that count on it: ${held.fix}.`,
+    facts: { fields: names, referencedBy: [many] },
+  });
+}
 
 /**
  * Refuses references that a change sets and that the tenant does not have; those it leaves alone may point to records

@@ -27,7 +27,7 @@ import {
 } from './changes';
 import { fencePortal } from './portal-fence';
 import { checkSwitchedOn } from './portal-settings';
-import { checkReferences } from './references';
+import { checkHeld, checkReferences } from './references';
 import { checkAlone } from './singleton';
 import { actorOf, handOver, shown, stands, untilWritten } from './writing';
 
@@ -117,6 +117,7 @@ async function changeRecord(route: ProductRoute, call: ProductCall, wish: Wish):
     if (isUnchanged(row, before, wanted)) return shown(200, before);
     const labels = await checkReferences(context.store, place, before, wanted);
     checkRule(row, wanted, before, labels.after);
+    await checkHeld(context.store, place, before, wanted);
     const after: AnyRecord = {
       ...wanted,
       ...row.computed(wanted, before, now),

@@ -1,11 +1,10 @@
 /** The rules of the rows that are more than types, on the whole product: what is refused, and what follows. */
 import { derivedId } from '../../../src/domain/ids';
 import { resourceOf } from '../../../src/resources/registry';
-import type { AnyRecord, Resource } from '../../../src/resources/resource';
+import type { AnyRecord } from '../../../src/resources/resource';
 import { removeResource } from '../../../src/store/resources';
-import { joinStack, waitFor, type Answer, type Harness, type TestOrg } from '../../support/harness';
-
-type Values = Record<string, unknown>;
+import { joinStack, waitFor, type Harness, type TestOrg } from '../../support/harness';
+import { addressOf, writerOf, type Values } from './writer';
 
 let harness: Harness;
 let org: TestOrg;
@@ -15,58 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const addressOf = (key: string): string => {
-  const { products, path } = resourceOf(key);
-  return `/${products[0]}/api/${path}`;
-};
-const bodyIn = (answer: Answer): Values => answer.body;
-
-/** The row's own example, with records that exist wherever it names one that the caller does not. */
-async function bodyOf(row: Resource, more: Values): Promise<Values> {
-  const body: Values = { ...row.examples.create, ...more };
-  for (const name of Object.keys(row.examples.create)) {
-    const target = row.fields[name]?.traits.target;
-    if (target && more[name] === undefined) body[name] = (await make(target)).id;
-  }
-  return body;
-}
-
-async function make(key: string, more: Values = {}): Promise<Values & { id: string }> {
-  const answer = await org.call('POST', addressOf(key), await bodyOf(resourceOf(key), more));
-  expect([answer.status, answer.text]).toEqual([201, expect.any(String)]);
-  return bodyIn(answer) as Values & { id: string };
-}
-
-const patch = (key: string, id: string, body: Values) => org.call('PATCH', `${addressOf(key)}/${id}`, body);
-const act = (key: string, id: string, name: string, body: Values) =>
-  org.call('POST', `${addressOf(key)}/${id}/${name}`, body);
-const read = async (key: string, id: string): Promise<Values> =>
-  bodyIn(await org.call('GET', `${addressOf(key)}/${id}`));
-
-async function changed(answer: Promise<Answer>): Promise<Values> {
-  const { status, text, body } = await answer;
-  expect([status, text]).toEqual([200, expect.any(String)]);
-  return body;
-}
-
-async function refused(answer: Promise<Answer>, status: number, message: RegExp): Promise<void> {
-  const { status: found, body } = await answer;
-  expect([found, bodyIn({ body } as Answer)['error']]).toEqual([status, expect.stringMatching(message)]);
-}
-
-/** The event of this type that a change of the record made is in the log; answers its payload. */
-const payloadOf = (key: string, type: string, id: string): Promise<Values> =>
-  waitFor(
-    async () => {
-      const newest = Number((await read(key, id))['version']);
-      for (let version = newest; version > 0; version -= 1) {
-        const answer = await org.call('GET', `/agents/api/event-log/${derivedId('evt', id, version, type)}`);
-        if (answer.status === 200) return answer.body['payload'];
-      }
-      return null;
-    },
-    { what: `${type} of ${id}` },
-  );
+const { bodyOf, make, patch, act, read, changed, refused, payloadOf } = writerOf(() => org);
 
 describe('contacts and numbers', () => {
   test('a contact has a last name', async () => {
@@ -201,94 +149,6 @@ describe('devices', () => {
     expect(device['lastSeenAt']).toBeNull();
     const online = await changed(patch('devices', device.id, { status: 'online' }));
     expect(online['lastSeenAt']).toBe(online['updatedAt']);
-  });
-});
-
-describe('invoices and payments', () => {
-  const LINES = [
-    { description: 'Hours', quantity: 1.25, unitPrice: 8_000, taxPercent: 19 },
-    { description: 'Devices', quantity: 40, unitPrice: 1_250 },
-    { description: 'Credit', quantity: 1, unitPrice: -500 },
-  ];
-  const TOTAL = 11_900 + 50_000 - 500;
-  const invoice = (more: Values = {}) => make('invoices', { lines: LINES, status: 'sent', ...more });
-  const pay = (invoiceId: string, amount: number, status = 'settled') =>
-    make('payments', { invoiceId, amount, status });
-
-  test('the total follows from the lines, and the balance with them', async () => {
-    const { id, ...made } = await invoice({ status: 'draft' });
-    expect(made).toMatchObject({ total: TOTAL, balance: TOTAL });
-    const lines = [{ description: 'One', quantity: 2, unitPrice: 100 }];
-    expect(await changed(patch('invoices', id, { lines }))).toMatchObject({ total: 200, balance: 200 });
-    await refused(patch('invoices', id, { lines: [{ description: 'x', quantity: 1 }] }), 400, /unitPrice/);
-    const dear = { description: 'x', quantity: 1_000_000, unitPrice: 1_000_000_000_000 };
-    await refused(patch('invoices', id, { lines: [dear] }), 400, /more than a record can hold/);
-  });
-
-  test('payments pay it, a refund takes that back, and a paid one does not change', async () => {
-    const { id } = await invoice();
-    await refused(patch('invoices', id, { status: 'paid' }), 409, /Payments make an invoice/);
-    const first = await pay(id, 400, 'pending');
-    expect(await read('invoices', id)).toMatchObject({ status: 'sent', balance: TOTAL });
-    await changed(patch('payments', first.id, { status: 'settled' }));
-    expect(await read('invoices', id)).toMatchObject({ status: 'partially_paid', balance: TOTAL - 400 });
-    await refused(patch('invoices', id, { status: 'void' }), 409, /cannot change/);
-    await pay(id, TOTAL - 400);
-    expect(await read('invoices', id)).toMatchObject({ status: 'paid', balance: 0 });
-    expect(await payloadOf('invoices', 'invoice.paid', id)).toMatchObject({
-      amount: TOTAL,
-      actor: { type: 'system', id: 'tally' },
-    });
-    await refused(patch('invoices', id, { notes: 'x' }), 409, /paid: nothing of it changes/);
-    expect((await patch('invoices', id, { externalRefs: [{ system: 'ledger', id }] })).status).toBe(200);
-    await refused(org.call('DELETE', `${addressOf('invoices')}/${id}`), 409, /payments/);
-    await refused(org.call('DELETE', `${addressOf('payments')}/${first.id}`), 409, /refund/);
-    await changed(patch('payments', first.id, { status: 'refunded' }));
-    expect(await read('invoices', id)).toMatchObject({ status: 'partially_paid', balance: 400 });
-  });
-
-  test('an invoice is voided while nothing was paid, and then stays so', async () => {
-    const { id, companyId } = await invoice();
-    expect(await changed(patch('invoices', id, { status: 'void' }))).toMatchObject({ status: 'void' });
-    await refused(patch('invoices', id, { notes: 'x' }), 409, /void: nothing/);
-    const late = await bodyOf(resourceOf('payments'), { invoiceId: id });
-    await refused(org.call('POST', addressOf('payments'), late), 409, /takes no payments/);
-    const paid = { ...(await bodyOf(resourceOf('invoices'), { companyId })), status: 'paid' };
-    await refused(org.call('POST', addressOf('invoices'), paid), 409, /cannot have the status paid/);
-  });
-
-  test('a payment has an amount above nought, in the currency of its invoice', async () => {
-    const { id } = await invoice();
-    const body = await bodyOf(resourceOf('payments'), { invoiceId: id });
-    await refused(org.call('POST', addressOf('payments'), { ...body, amount: 0 }), 400, /amount: must be >= 1/);
-    await refused(org.call('POST', addressOf('payments'), { ...body, currency: 'EUR' }), 400, /must be USD/);
-  });
-
-  test('a payment that failed says why, and names invoice and client', async () => {
-    const { id, number, companyId } = await invoice();
-    const payment = await pay(id, 100, 'pending');
-    const failed = await changed(act('payments', payment.id, 'fail', { reason: 'card_expired' }));
-    expect(failed).toMatchObject({ status: 'failed', failureReason: 'card_expired' });
-    await refused(patch('payments', payment.id, { status: 'settled' }), 409, /Another attempt/);
-    expect(await payloadOf('payments', 'payment.failed', payment.id)).toMatchObject({
-      invoice_number: number,
-      reason: 'card_expired',
-      client_id: companyId,
-    });
-  });
-
-  test('of twenty payments settled at once, each is counted exactly once', async () => {
-    const { id } = await invoice({ lines: [{ description: 'x', quantity: 1, unitPrice: 20_000 }] });
-    const payments = [];
-    for (let count = 0; count < 20; count += 1) payments.push(await pay(id, 1_000, 'pending'));
-    const [last, ...others] = payments;
-    const settle = (one: { id: string } | undefined) => patch('payments', one?.id ?? '', { status: 'settled' });
-    const answers = await Promise.all(others.map(settle));
-    expect(answers.map(({ status }) => status)).toEqual(others.map(() => 200));
-    await waitFor(async () => (await read('invoices', id))['balance'] === 1_000);
-    expect((await read('invoices', id))['status']).toBe('partially_paid');
-    await settle(last);
-    expect(await read('invoices', id)).toMatchObject({ balance: 0, status: 'paid' });
   });
 });
 
