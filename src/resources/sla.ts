@@ -14,6 +14,7 @@ interface Ticket {
   dueAt: string | null;
   slaStatus: 'ok' | 'warning' | 'breached';
   slaTarget: 'response' | 'resolution' | null;
+  slaDueAt: string | null;
 }
 
 type Target = 'response' | 'resolution';
@@ -38,8 +39,18 @@ function targetOf(ticket: Ticket, board: AnyRecord | null): { target: Target; de
   return open.toSorted((one, other) => Date.parse(one.deadline) - Date.parse(other.deadline))[0] ?? null;
 }
 
-/** The next warning or breach of a ticket, and what it then says of its service level. */
-export function nextOfSla(ticket: Ticket, board: AnyRecord | null) {
+/** What a ticket says of its service level while nothing is near. */
+export const UNMEASURED = { slaStatus: 'ok', slaTarget: null, slaDueAt: null } as const;
+
+/** A warning holds for the deadline it was given for: the board may ask for another one since, or for none. */
+const isOutdated = (ticket: Ticket, board: AnyRecord | null): boolean =>
+  ticket.slaStatus === 'warning' &&
+  ticket.slaTarget !== null &&
+  deadlineOf(ticket.slaTarget, ticket, board) !== ticket.slaDueAt;
+
+/** The next warning or breach of a ticket, and what it then says of its service level; at once where it must be taken back. */
+export function nextOfSla(ticket: Ticket, board: AnyRecord | null, now: Date) {
+  if (isOutdated(ticket, board)) return { at: now.toISOString(), change: UNMEASURED };
   const found = ticket.slaStatus === 'breached' && ticket.slaTarget === 'resolution' ? null : targetOf(ticket, board);
   if (!found) return null;
   const { target: slaTarget, deadline: slaDueAt } = found;

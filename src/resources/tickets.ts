@@ -2,7 +2,7 @@
 import { field } from './field';
 import { resource, type RecordOf } from './resource';
 import { enters } from './rules';
-import { nextOfSla } from './sla';
+import { nextOfSla, UNMEASURED } from './sla';
 
 const STATUSES = ['new', 'open', 'in_progress', 'waiting_customer', 'waiting_vendor', 'resolved', 'closed'] as const;
 const REOPEN_DAYS = 14;
@@ -81,7 +81,7 @@ export const tickets = resource({
   computed: (after, before, now) => ({
     resolvedAt: isOpen(after) ? null : (after.resolvedAt ?? now),
     closedAt: after.status === 'closed' ? (after.closedAt ?? now) : null,
-    ...(before && startsAnew(after, before) ? ({ slaStatus: 'ok', slaTarget: null, slaDueAt: null } as const) : {}),
+    ...(before && startsAnew(after, before) ? UNMEASURED : {}),
   }),
   timer: {
     reads: 'boardId',

@@ -53,10 +53,15 @@ export function marksOfNew(row: Resource, record: AnyRecord): Record<string, unk
   return { ...(due ? { due } : {}), ...(owes.length > 0 ? { owes } : {}) };
 }
 
-/** What a restored document is marked with: nobody counted its figure while it was deleted, so it owes that to itself. */
+/**
+ * What a restored document is marked with. While it was deleted nobody counted its figure, and timers that ask it found
+ * nothing: it owes both.
+ */
 export function marksOfRestored(row: Resource, record: AnyRecord): Record<string, unknown> {
   const marks = marksOfNew(row, record);
-  return row.tally ? { ...marks, owes: [...new Set([...idsIn(marks['owes']), record.id])] } : marks;
+  return row.tally || wokenBy(row).length > 0
+    ? { ...marks, owes: [...new Set([...idsIn(marks['owes']), record.id])] }
+    : marks;
 }
 
 type Update = Record<string, Record<string, unknown>>;

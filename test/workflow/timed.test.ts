@@ -127,6 +127,39 @@ test('the service level of a board counts, also one that it gets later, and a ne
   expect(await read('psa/api/tickets', ticket.id)).toMatchObject({ slaStatus: 'ok' });
 });
 
+/** As if the ticket had been opened that long ago. */
+const openedAgo = (id: string, milliseconds: number) =>
+  documentsOf(harness.store, resourceOf('tickets')).collection.updateOne({ _id: id } as never, {
+    $set: { createdAt: new Date(Date.now() - milliseconds) },
+  });
+
+test('a ticket that was opened while its board was deleted has the service level when the board is back', async () => {
+  const board = await make('psa/api/boards', { name: 'Service desk', slaResolutionMinutes: 1 });
+  const ticket = await make('psa/api/tickets', { subject: 'x', boardId: board.id });
+  await openedAgo(ticket.id, 55_000);
+  expect((await org.call('DELETE', `/psa/api/boards/${board.id}`)).status).toBe(204);
+  await pass('psa');
+  expect(await read('psa/api/tickets', ticket.id)).toMatchObject({ slaStatus: 'ok' });
+  expect((await org.call('POST', `/psa/api/boards/${board.id}/restore`)).status).toBe(200);
+  await become('psa/api/tickets', ticket.id, { slaStatus: 'warning', slaTarget: 'resolution' });
+});
+
+test('a warning is taken back when the board gives more time, or none, and comes again with the right deadline', async () => {
+  const board = await make('psa/api/boards', { name: 'Service desk', slaResolutionMinutes: 10 });
+  const ticket = await make('psa/api/tickets', { subject: 'x', boardId: board.id });
+  await openedAgo(ticket.id, 9 * 60_000);
+  const give = (minutes: number | null) =>
+    org.call('PATCH', `/psa/api/boards/${board.id}`, { slaResolutionMinutes: minutes });
+  const warned = await become('psa/api/tickets', ticket.id, { slaStatus: 'warning' });
+  await give(480);
+  await become('psa/api/tickets', ticket.id, { slaStatus: 'ok', slaTarget: null, slaDueAt: null });
+  await give(11);
+  const again = await become('psa/api/tickets', ticket.id, { slaStatus: 'warning' });
+  expect(Date.parse(String(again['slaDueAt'])) - Date.parse(String(warned['slaDueAt']))).toBe(60_000);
+  await give(null);
+  await become('psa/api/tickets', ticket.id, { slaStatus: 'ok', slaTarget: null, slaDueAt: null });
+});
+
 test('a resolved ticket is late no more', async () => {
   const ticket = await make('psa/api/tickets', { subject: 'x', dueAt: fromNow(1_000) });
   await org.call('PATCH', `/psa/api/tickets/${ticket.id}`, { status: 'resolved' });
