@@ -4,10 +4,14 @@
  */
 import { field } from './field';
 import { resource } from './resource';
-import { changes, enters, exampleId, is } from './rules';
+import { changesMembers, enters, exampleId, is } from './rules';
 
 const NO_DOOR = 'Describes: accounts that sign in have rights of their own';
 const NO_LIMIT = 'Describes: what is in force is told by `GET /console/api/rate-limit` and the credits';
+
+/** True of a report from before the last one, or of the same again: what is known is newer. */
+const isOld = (at: unknown, last: string | null): boolean =>
+  last !== null && Date.parse(String(at)) <= Date.parse(last);
 
 /** Tenants. What one may use is set by the platform's operator, never by a client. */
 export const tenants = resource({
@@ -78,7 +82,7 @@ export const users = resource({
     role_changed: {
       on: 'update',
       text: 'The roles of a person changed.',
-      when: changes('roleIds'),
+      when: changesMembers('roleIds'),
       fires: { change: { roleIds: [exampleId('rol'), 'rol_oncall'] } },
     },
     deleted: { on: 'delete', text: 'A person was deleted.' },
@@ -154,15 +158,21 @@ export const entitySyncs = resource({
         'For the integration that copies the records. A pass that failed makes the sync `error`, the next that succeeds makes it `active` again.',
       takes: {
         outcome: field.choice(['succeeded', 'failed']).required(),
-        at: field.datetime().required().described('When the pass ended; the same moment again is the same report'),
+        at: field
+          .datetime()
+          .required()
+          .described('When the pass ended; a report that is not later than the last one changes nothing'),
         error: field.string(),
       },
-      change: ({ status }, { outcome, at, error }) => ({
-        status: outcome === 'failed' ? ('error' as const) : status === 'error' ? ('active' as const) : status,
-        lastSyncAt: String(at),
-        lastError: outcome === 'failed' ? ((error as string | undefined) ?? 'no reason was given') : null,
-      }),
-      example: { outcome: 'succeeded', at: '2026-11-20T22:40:00.000Z' },
+      change: ({ status, lastSyncAt }, { outcome, at, error }) =>
+        isOld(at, lastSyncAt)
+          ? {}
+          : {
+              status: outcome === 'failed' ? ('error' as const) : status === 'error' ? ('active' as const) : status,
+              lastSyncAt: String(at),
+              lastError: outcome === 'failed' ? ((error as string | undefined) ?? 'no reason was given') : null,
+            },
+      example: { outcome: 'succeeded', at: '2026-11-20T23:12:00.000Z' },
     },
   },
   events: {
@@ -181,7 +191,7 @@ export const entitySyncs = resource({
           : before.lastSyncAt !== after.lastSyncAt,
       fires: {
         act: 'result',
-        change: { outcome: 'failed', at: '2026-11-20T22:40:00.000Z', error: 'mapping_missing' },
+        change: { outcome: 'failed', at: '2026-11-20T23:12:00.000Z', error: 'mapping_missing' },
       },
     },
   },
@@ -218,14 +228,20 @@ export const workflows = resource({
       description: 'For the automation that carries these workflows out; agents of this product do not run them.',
       takes: {
         outcome: field.choice(['succeeded', 'failed']).required(),
-        at: field.datetime().required().described('When the run ended; the same moment again is the same report'),
+        at: field
+          .datetime()
+          .required()
+          .described('When the run ended; a report that is not later than the last one changes nothing'),
         error: field.string(),
       },
-      change: (_workflow, { outcome, at, error }) => ({
-        lastRunAt: String(at),
-        lastRunError: outcome === 'failed' ? ((error as string | undefined) ?? 'no reason was given') : null,
-      }),
-      example: { outcome: 'failed', at: '2026-11-20T22:40:00.000Z', error: 'The invoice has no lines.' },
+      change: ({ lastRunAt }, { outcome, at, error }) =>
+        isOld(at, lastRunAt)
+          ? {}
+          : {
+              lastRunAt: String(at),
+              lastRunError: outcome === 'failed' ? ((error as string | undefined) ?? 'no reason was given') : null,
+            },
+      example: { outcome: 'failed', at: '2026-11-20T23:12:00.000Z', error: 'The invoice has no lines.' },
     },
   },
   events: {

@@ -34,6 +34,14 @@ export const changes =
   (before, after) =>
     JSON.stringify(before[name]) !== JSON.stringify(after[name]);
 
+/** A list of the field has other members than before, in whatever order they stand. */
+export const changesMembers =
+  <Name extends string>(name: Name): Holds<Name> =>
+  (before, after) =>
+    membersOf(before[name]) !== membersOf(after[name]);
+
+const membersOf = (list: unknown): string => JSON.stringify([...new Set(list as string[])].toSorted());
+
 /** What an event about one field adds: `from` and `to`. */
 export const fromTo =
   <Name extends string>(name: Name) =>

@@ -67,11 +67,15 @@ function checkFixed(row: Resource, before: AnyRecord, after: AnyRecord): void {
 }
 
 /** Refuses a change of a record that its row has closed for good; external references stay open to syncs. */
-function checkFrozen(row: Resource, before: AnyRecord, after: AnyRecord): void {
+function checkFrozen(row: Resource, { before, after }: Move, now: Date): void {
   const reason = row.frozen(before);
   if (reason === null) return;
   const names = changedFields(row, before, after);
-  if (names.length > 0) throw problem('conflict', { message: reason, facts: { fields: names } });
+  if (names.length === 0) return;
+  const { field = '', from: moves = {} } = row.states ?? {};
+  const [from, to] = [String(before[field]), String(after[field])];
+  const move = names.includes(field) ? { field, from, to, allowed: moves[from]?.(before, now) ?? [] } : {};
+  throw problem('conflict', { message: reason, facts: { fields: names, ...move } });
 }
 
 /** Refuses the deletion of a record that its row keeps. */
@@ -112,7 +116,7 @@ interface Move {
 
 /** Refuses a move that the row's state machine does not know, and another value for what is said once. */
 export function checkTransition(row: Resource, { before, after, from: special }: Move, now: Date): void {
-  if (!special) checkFrozen(row, before, after);
+  if (!special) checkFrozen(row, { before, after }, now);
   checkFixed(row, before, after);
   if (row.states) checkState(row, row.states, { before, after, from: special }, now);
 }

@@ -166,6 +166,17 @@ describe('the currency of an invoice', () => {
   });
 });
 
+test('a closed invoice names the move that is refused', async () => {
+  const { id } = await invoice();
+  await pay(id, TOTAL);
+  const answer = await patch('invoices', id, { status: 'void', notes: 'x' });
+  expect([answer.status, answer.body['details']]).toEqual([
+    409,
+    expect.objectContaining({ field: 'status', from: 'paid', to: 'void', allowed: [] }),
+  ]);
+  expect((await patch('invoices', id, { notes: 'x' })).body['details']).toEqual({ fields: ['notes'] });
+});
+
 describe('invoices that ask for nothing', () => {
   const costing = (unitPrice: number) => [{ description: 'x', quantity: 1, unitPrice }];
 

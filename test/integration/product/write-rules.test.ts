@@ -104,6 +104,33 @@ describe('reports of syncs and workflows', () => {
   });
 });
 
+describe('reports that come late', () => {
+  const [early, late] = ['2026-11-20T22:10:00.000Z', '2026-11-20T22:20:00.000Z'];
+
+  test.each([
+    ['entity-sync', { status: 'error', lastSyncAt: late, lastError: 'newer' }],
+    ['workflows', { lastRunAt: late, lastRunError: 'newer' }],
+  ])('a report of %s from before the last one changes nothing', async (key, after) => {
+    const { id } = await make(key);
+    const told = await changed(act(key, id, 'result', { outcome: 'failed', at: late, error: 'newer' }));
+    expect(told).toMatchObject(after);
+    for (const at of [early, late, '2026-11-20T23:20:00+01:00'])
+      expect(await changed(act(key, id, 'result', { outcome: 'succeeded', at }))).toEqual(told);
+  });
+});
+
+describe('roles of people', () => {
+  test('their order says nothing', async () => {
+    const [one, other] = [await make('roles'), await make('roles')];
+    const user = await make('users', { roleIds: [one.id, other.id] });
+    await changed(patch('users', user.id, { roleIds: [other.id, one.id] }));
+    await changed(patch('users', user.id, { roleIds: [one.id] }));
+    expect(await payloadOf('users', 'user.role_changed', user.id)).toMatchObject({ role_ids: [one.id] });
+    const swapped = derivedId('evt', user.id, 2, 'user.role_changed');
+    expect((await org.call('GET', `/agents/api/event-log/${swapped}`)).status).toBe(404);
+  });
+});
+
 describe('backup jobs', () => {
   test('failures in a row are counted until a run leaves a copy, and each is an event with its code', async () => {
     const job = await make('jobs', { deviceId: (await make('devices')).id });
