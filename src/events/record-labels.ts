@@ -11,6 +11,9 @@ export interface Named {
   id: string;
 }
 
+/** Asked of every record that has one: whose it is decides what may name it. */
+const COMPANY = 'companyId';
+
 const fieldOf = (path: string): string => path.split('.')[0] ?? path;
 
 /** The references of a record whose field is wanted. */
@@ -35,12 +38,13 @@ const askedName = (path: string, target: Resource): string => path.split('.')[1]
 /** Names of the texts that the row asks of records of `target`. */
 const namesAskedOf = (row: Resource, target: Resource): string[] => [
   target.label,
+  ...(target.fields[COMPANY] ? [COMPANY] : []),
   ...row.labelled
     .filter((path) => row.fields[fieldOf(path)]?.traits.target === target.key)
     .map((path) => askedName(path, target)),
 ];
 
-/** Texts of the named records by id; ids the tenant does not have are left out. One query per resource. */
+/** Texts of the named records by id, deleted ones too; ids the tenant does not have are left out. One query per resource. */
 export async function readTexts(
   store: Store,
   { row, tenantId, refersTo }: Place,
@@ -61,7 +65,7 @@ export function labelsOf(row: Resource, record: AnyRecord | null, texts: Texts):
   return Object.fromEntries(
     row.labelled.map((path) => {
       const target = resourceOf(row.fields[fieldOf(path)]?.traits.target ?? '');
-      return [path, texts[String(record?.[fieldOf(path)])]?.[askedName(path, target)] ?? null];
+      return [path, texts[String(record?.[fieldOf(path)])]?.texts[askedName(path, target)] ?? null];
     }),
   );
 }

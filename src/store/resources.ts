@@ -24,12 +24,14 @@ export interface Place {
 /** How a write ended: another record may hold an external reference, another request may have been first. */
 export type WriteOutcome = 'written' | 'stale' | 'duplicate';
 
-/** What every record of a place fulfils. */
-export const live = ({ row, tenantId, only = [] }: Place) => ({
+/** What every record of a place fulfils, and every tombstone there. */
+export const placed = ({ row, tenantId, only = [] }: Place) => ({
   tenantId,
-  deletedAt: null,
   ...(only.length > 0 ? { $and: only.map((filter) => filterClause(row, filter)) } : {}),
 });
+
+/** What every record of a place fulfils. */
+export const live = (place: Place) => ({ ...placed(place), deletedAt: null });
 
 /** Marks a document whose events are to be handed over. */
 export const outboxOf = (events: readonly BusEvent[]) => (events.length > 0 ? { ob: true } : {});

@@ -191,7 +191,7 @@ export class Model {
     const { record } = entry;
     if (!this.precondition(asked, record.version)) return { status: 412 };
     if (!entry.isDeleted) return { status: 200, after: null };
-    if (this.namesGone(record, null) || this.isTaken(record)) return { status: 409 };
+    if (this.namesGone(record, null) || this.isTaken(record) || this.refuses(record, null)) return { status: 409 };
     return { status: 200, after: { ...record, version: record.version + 1, updatedAt: now } };
   }
 

@@ -7,18 +7,28 @@ import { findLeft, restoreResource } from '../../store/resource-tombstones';
 import { findResource, type Place } from '../../store/resources';
 import { checkPrecondition, noSuchRecord, placeOf, type ProductCall, type ProductReply } from './call';
 import { eventsOf, type ChangeLabels } from '../../events/record-events';
+import { checkRule } from './changes';
 import { checkReferences } from './references';
 import { checkAlone } from './singleton';
 import { actorOf, handOver, shown, stands, untilWritten } from './writing';
 
-/** What the record names may have been deleted in the meantime: no fault of this request, so it is a conflict. */
-async function checkNamed({ context }: ProductCall, place: Place, tombstone: AnyRecord): Promise<ChangeLabels> {
+/**
+ * What comes back must be a record that could be created now. What it names may have been deleted or changed in the
+ * meantime: no fault of this request, so it is a conflict.
+ */
+async function checkAsNew({ context }: ProductCall, place: Place, tombstone: AnyRecord): Promise<ChangeLabels> {
+  const { row } = place;
   try {
-    return await checkReferences(context.store, place, null, tombstone);
+    const labels = await checkReferences(context.store, place, null, tombstone);
+    checkRule(row, tombstone, null, labels.after);
+    return labels;
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== 'validation_error') throw error;
+    const isGone = error.findings.some(({ code }) => code === 'ref');
     throw problem('conflict', {
-      message: `What this ${place.row.nouns[0]} names is gone: ${error.message}. Restore that first.`,
+      message: isGone
+        ? `What this ${row.nouns[0]} names is gone: ${error.message}. Restore that first.`
+        : `This ${row.nouns[0]} could not be created now: ${error.message}.`,
       findings: error.findings,
       cause: error,
     });
@@ -39,7 +49,7 @@ export async function restoreRecord(route: ProductRoute, call: ProductCall): Pro
     if (deletedAt !== null || !call.isRepeat) checkPrecondition(call, before);
     if (deletedAt === null) return shown(200, before);
     await checkAlone(call, place, before.id);
-    const labels = await checkNamed(call, place, before);
+    const labels = await checkAsNew(call, place, before);
     const after: AnyRecord = { ...before, version: before.version + 1, updatedAt: now.toISOString() };
     const events = eventsOf(row, { kind: 'restore', tenantId, before, after, actor: actorOf(call), labels });
     const outcome = await restoreResource(context.store, place, after, events);
