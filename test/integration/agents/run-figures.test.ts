@@ -2,7 +2,10 @@
 import { readConfig } from '../../../src/config';
 import { workflowIdOf } from '../../../src/contracts/messages';
 import { connectEngine, type Engine } from '../../../src/engine/connect';
+import { createRunTallies } from '../../../src/events/run-tallies';
+import { createLog } from '../../../src/log';
 import { readStats } from '../../../src/store/agent-runs';
+import { openStore } from '../../../src/store/connect';
 import { activeAgent, definitionWith, GATE, openGateOf, run, VARIABLES } from '../../support/agents';
 import {
   joinStack,
@@ -13,6 +16,8 @@ import {
   type Harness,
   type TestOrg,
 } from '../../support/harness';
+import { storedAgent, unopenedRecord } from '../../support/records';
+import { startLossyLine } from '../../support/stand-ins/lossy-line';
 import { get, post, remove } from './support';
 
 let harness: Harness;
@@ -93,4 +98,23 @@ test('runs that end because their agent is deleted count', async () => {
   const counted = await waitFor(async () => (await readStats(harness.store, org.id)).get(agent));
   expect(counted).toMatchObject({ total: 1, completed: 0, failed: 0 });
   expect(counted.last_run_at?.toISOString()).toBe(ended['completed_at']);
+});
+
+test('a run is not counted twice when the store’s reply to the count is lost', async () => {
+  const org = await harness.newOrg();
+  const agentId = await storedAgent(harness.store, org.id, [{ type: 'set_variables', id: 'vars', values: {} }]);
+  const now = new Date();
+  const record = await unopenedRecord(harness.store, { orgId: org.id, agentId, now, payload: {} });
+  const line = await startLossyLine(harness.address.env['MONGODB_URI'] ?? '');
+  const store = openStore(line.uri);
+  const tallies = createRunTallies({ store, log: createLog('silent') });
+  await waitFor(() => store.isReady());
+  line.loseReplyTo('agent_stats');
+  tallies.add({ ...record, status: 'failed', completed_at: now });
+  await waitFor(async () => line.lost() === 1, { what: 'the reply is lost' });
+  // Whatever is still to be written is written by this.
+  await tallies.close();
+  await store.close();
+  await line.stop();
+  expect((await readStats(harness.store, org.id)).get(agentId)).toMatchObject({ total: 1, failed: 1 });
 });

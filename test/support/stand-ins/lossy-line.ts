@@ -1,0 +1,65 @@
+/** A line to the store that can lose a reply: what was asked is done, and nobody is told. */
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+export interface LossyLine {
+  /** The store's address by this line. */
+  readonly uri: string;
+  /** Breaks the line instead of passing the reply to the next command that holds this text. */
+  loseReplyTo(text: string): void;
+  /** How many replies were lost. */
+  lost(): number;
+  stop(): Promise<void>;
+}
+
+/** Lays a line to the store behind a connection string. */
+export async function startLossyLine(uri: string): Promise<LossyLine> {
+  const { hostname, port } = new URL(uri.replace(/^mongodb:/, 'http:'));
+  const sockets = new Set<Socket>();
+  let wanted: string | null = null;
+  let lost = 0;
+  const server = createServer((client) => {
+    const store = connect(Number(port), hostname);
+    let isLosing = false;
+    const end = (): void => {
+      client.destroy();
+      store.destroy();
+      sockets.delete(client);
+      sockets.delete(store);
+    };
+    for (const socket of [client, store]) {
+      sockets.add(socket);
+      socket.on('error', end).on('close', end);
+    }
+    client.on('data', (chunk: Buffer) => {
+      if (wanted !== null && chunk.includes(wanted)) {
+        wanted = null;
+        isLosing = true;
+      }
+      store.write(chunk);
+    });
+    store.on('data', (chunk: Buffer) => {
+      if (!isLosing) {
+        client.write(chunk);
+        return;
+      }
+      lost += 1;
+      end();
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port: own } = server.address() as AddressInfo;
+  return {
+    uri: uri.replace(`${hostname}:${port}`, `127.0.0.1:${own}`),
+    loseReplyTo: (text) => {
+      wanted = text;
+    },
+    lost: () => lost,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}
