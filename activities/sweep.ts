@@ -12,10 +12,12 @@ import { forgetSettled, release, settle, staleReservations } from '../src/store/
 import { endExecution } from '../src/store/execution-writes';
 import { purgeTombstones } from '../src/store/resource-tombstones';
 import {
+  cancelledUnclosed,
   executions,
   hasEnded,
+  markWorkflowsClosed,
+  noteWorkflowTold,
   quietExecutions,
-  recentlyCancelled,
   touchExecution,
   type ExecutionRecord,
 } from '../src/store/executions';
@@ -78,13 +80,20 @@ async function repairQuiet(deps: Deps, record: ExecutionRecord): Promise<string>
   return 'ended';
 }
 
-async function repairEnded(deps: Deps, row: { _id: string; completed_at: Date | null }): Promise<string> {
-  const status = await workflowStatus(deps.engine, row._id);
-  if (status !== 'RUNNING') return 'healthy';
-  const age = deps.clock.now().getTime() - (row.completed_at ?? deps.clock.now()).getTime();
-  if (age > SWEEP_AFTER.ended) await terminateWorkflow(deps.engine, row._id, 'the execution has ended');
-  else await cancelWorkflow(deps.engine, row._id);
-  return 'workflow_cancelled';
+/** Answers true when the workflow of a cancelled execution has closed. One that does not listen is ended after a while. */
+async function repairEnded(
+  { deps, count, ago }: Pass,
+  { _id: id, workflow_told_at: toldAt }: { _id: string; workflow_told_at?: Date },
+): Promise<boolean> {
+  if ((await workflowStatus(deps.engine, id)) !== 'RUNNING') return true;
+  if (toldAt && toldAt < ago(SWEEP_AFTER.ended)) {
+    await terminateWorkflow(deps.engine, id, 'the execution has ended');
+  } else {
+    await cancelWorkflow(deps.engine, id);
+    if (!toldAt) await noteWorkflowTold(deps.store, id, deps.clock.now());
+  }
+  count('workflow_cancelled');
+  return false;
 }
 
 /** What a pass works with: counting, and going on past what fails. */
@@ -103,12 +112,18 @@ async function repairExecutions({ deps, count, apart, ago }: Pass): Promise<void
     heartbeat();
     count(await repairQuiet(deps, record));
   });
-  const range = { since: ago(2 * SWEEP_AFTER.ended), before: ago(MINUTE) };
-  const cancelled = await recentlyCancelled(deps.store, range, BATCH);
+}
+
+/** Each is looked at until its workflow has closed, after an outage of any length; then never again. */
+async function repairCancelled(pass: Pass): Promise<void> {
+  const { deps, apart, ago } = pass;
+  const closed: string[] = [];
+  const cancelled = await cancelledUnclosed(deps.store, ago(MINUTE), BATCH);
   await apart({ what: 'cancelled execution', items: cancelled, idsOf: byId }, async (row) => {
     heartbeat();
-    count(await repairEnded(deps, row));
+    if (await repairEnded(pass, row)) closed.push(row._id);
   });
+  await markWorkflowsClosed(deps.store, closed);
 }
 
 async function repairDecisions({ deps, count, apart, ago }: Pass): Promise<void> {
@@ -181,6 +196,7 @@ async function purge({ deps }: Pass): Promise<void> {
 /** In this order. The mails are no repairs either: a minute is soon enough for them. */
 const PARTS: readonly { name: string; run: (pass: Pass) => Promise<void> }[] = [
   { name: 'executions', run: repairExecutions },
+  { name: 'cancelled executions', run: repairCancelled },
   { name: 'decisions', run: repairDecisions },
   { name: 'credits', run: repairCredits },
   { name: 'agents', run: repairAgents },

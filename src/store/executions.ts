@@ -73,8 +73,14 @@ export const ExecutionRecord = Type.Object({
   watched: Type.Optional(Type.Boolean()),
   /** Set by the write that ends it. */
   unreported: Type.Optional(Type.Boolean()),
+  /** Set when a cancelled execution's workflow was seen to have closed, and when one that had not was told again. */
+  workflow_closed: Type.Optional(Type.Boolean()),
+  workflow_told_at: Type.Optional(Instant()),
 });
 export type ExecutionRecord = Static<typeof ExecutionRecord>;
+
+/** How executions end whose workflow is told afterwards. */
+const ENDED_BEFORE_WORKFLOW = { $in: ['cancelled_by_user', 'agent_deleted'] };
 
 const LIST = 'list';
 const LIST_STATUS = 'list_status';
@@ -87,7 +93,11 @@ export const executions = collection('executions', ExecutionRecord, [
   { name: 'event', keys: { org_id: 1, event_id: 1 } },
   { name: 'attempts', keys: { root_id: 1, attempt_no: -1 } },
   { name: 'open', keys: { touched_at: 1 }, where: { status: { $in: ['pending', 'running', 'waiting_approval'] } } },
-  { name: 'cancelled', keys: { completed_at: 1 }, where: { status: 'cancelled' } },
+  {
+    name: 'workflow_not_closed',
+    keys: { completed_at: -1 },
+    where: { status_reason: ENDED_BEFORE_WORKFLOW, workflow_closed: null },
+  },
   { name: 'unreported', keys: { completed_at: 1 }, where: { watched: true, unreported: true } },
   { name: 'unstarted', keys: { created_at: 1 }, where: { start_pending: true } },
 ]);
@@ -244,18 +254,34 @@ export const openExecutionsOf = (
     .lean<ExecutionRecord[]>()
     .exec();
 
-/** Executions that were cancelled between `since` and `before`: the only ones whose workflow may have been left running. */
-export const recentlyCancelled = (
+/**
+ * Cancelled executions whose workflow nobody has seen closed, the only ones that may have been left running; however
+ * long ago that was. Newest first, so that a backlog holds up nobody.
+ */
+export const cancelledUnclosed = (
   store: Store,
-  range: { since: Date; before: Date },
+  before: Date,
   limit: number,
-): Promise<ExecutionRow[]> =>
+): Promise<Pick<ExecutionRecord, '_id' | 'workflow_told_at'>[]> =>
   executions
     .in(store)
-    .find({ status: 'cancelled', completed_at: { $gte: range.since, $lt: range.before } }, SUMMARY)
+    .find({ status_reason: ENDED_BEFORE_WORKFLOW, workflow_closed: null, completed_at: { $lt: before } } as never, {
+      workflow_told_at: 1,
+    })
+    .sort({ completed_at: -1 })
     .limit(limit)
-    .lean<ExecutionRow[]>()
+    .lean<ExecutionRecord[]>()
     .exec();
+
+/** Nobody needs to look at the workflows of these executions any more. */
+export const markWorkflowsClosed = async (store: Store, ids: string[]): Promise<void> => {
+  if (ids.length > 0) await executions.in(store).updateMany({ _id: { $in: ids } }, { $set: { workflow_closed: true } });
+};
+
+/** The workflow of a cancelled execution was told to stop once more. */
+export const noteWorkflowTold = async (store: Store, id: string, now: Date): Promise<void> => {
+  await executions.in(store).updateOne({ _id: id }, { $set: { workflow_told_at: now } });
+};
 
 /** Ended executions that somebody watches and nobody was told about. */
 export const unreportedExecutions = (store: Store, limit: number): Promise<ExecutionRecord[]> =>

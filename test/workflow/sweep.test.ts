@@ -76,7 +76,12 @@ test('a record that the engine never heard of is started', async () => {
   expect((await waitForExecution(org, record._id, ['completed']))['status']).toBe('completed');
 });
 
-test('a workflow that still runs although its record was cancelled is cancelled too', async () => {
+const workflowOf = (id: string) => engine.client.workflow.getHandle(workflowIdOf(id)).describe();
+
+test.each([
+  ['two minutes ago', 2 * MINUTE],
+  ['before an outage of the engine that took a day', 24 * 60 * MINUTE],
+])('a workflow that still runs although its record was cancelled %s is cancelled too', async (_when, since) => {
   const org = await harness.newOrg();
   const id = await waitingExecution(org);
   await endExecution(harness.store, {
@@ -85,14 +90,24 @@ test('a workflow that still runs although its record was cancelled is cancelled 
     status: 'cancelled',
     reason: 'cancelled_by_user',
     error: null,
-    now: ago(2 * MINUTE),
+    now: ago(since),
   });
   await sweep();
   const status = await waitFor(async () => {
-    const { name } = (await engine.client.workflow.getHandle(workflowIdOf(id)).describe()).status;
+    const { name } = (await workflowOf(id)).status;
     return name === 'RUNNING' ? null : name;
   });
   expect(status).toBe('CANCELLED');
+});
+
+test('a cancelled execution is looked at until its workflow has closed, and never again', async () => {
+  const org = await harness.newOrg();
+  const id = await waitingExecution(org);
+  await org.call('POST', `/agents/api/executions/${id}/cancel`);
+  await waitFor(async () => (await workflowOf(id)).status.name === 'CANCELLED');
+  await executions.in(harness.store).updateOne({ _id: id }, { $set: { completed_at: ago(2 * MINUTE) } });
+  await sweep();
+  expect((await executions.in(harness.store).findById(id).lean())?.workflow_closed).toBe(true);
 });
 
 test('a cancel that died between denying the gate and ending the record is finished', async () => {
