@@ -1,12 +1,11 @@
 /** `ai_reason`: hold credits, ask the model, record what it said, then book what it cost. */
 import { activityInfo, cancellationDetails } from '@temporalio/activity';
-import { hash } from 'node:crypto';
 import type { StepInput, StepResult } from '../src/contracts/messages';
 import type { ModelTier } from '../src/contracts/step';
 import { addTokens, creditsFor, estimateCredits, monthOf } from '../src/domain/credits';
 import { renderApart } from '../src/domain/text';
 import { ProviderError } from '../src/providers/error';
-import { buildPrompt } from '../src/providers/prompt';
+import { buildPrompt, fenceFor } from '../src/providers/prompt';
 import { settle, type Reservation } from '../src/store/credits';
 import { noteSpent } from '../src/store/ai-costs';
 import { hasEnded, type ExecutionRecord } from '../src/store/executions';
@@ -25,10 +24,9 @@ const SYSTEM =
  * The author's text with each placeholder named, and the values beside it as data: text from outside never stands
  * where an instruction could.
  */
-function promptOf(run: StepRun<'ai_reason'>): string {
+function promptOf(deps: Deps, run: StepRun<'ai_reason'>): string {
   const { text: instruction, values: data } = renderApart(run.step.prompt, run.scope);
-  const fence = hash('sha256', run.key, 'hex').slice(0, 12);
-  return buildPrompt({ instruction, data, fence });
+  return buildPrompt({ instruction, data, fence: fenceFor(deps.config.secrets.token, run.key) });
 }
 
 const tierOf = (run: StepRun<'ai_reason'>): ModelTier => run.step.tier ?? 'standard';
@@ -77,7 +75,7 @@ async function noteFailure(deps: Deps, run: StepRun<'ai_reason'>, error: unknown
 
 async function ask(deps: Deps, run: StepRun<'ai_reason'>): Promise<Effect> {
   const tier = tierOf(run);
-  const prompt = promptOf(run);
+  const prompt = promptOf(deps, run);
   const reservation = reservationOf(run, estimateCredits(tier, prompt, run.step.max_output_tokens));
   await holdCredits(deps, run.input, { reservation, begun: new Date(activityInfo().scheduledTimestampMs) });
   try {

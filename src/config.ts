@@ -48,7 +48,7 @@ export const SETTINGS = {
   TOKEN_SECRET: setting(
     'secret',
     '',
-    'Seed of the key that seals continuation tokens and cursors, 32 characters or more',
+    'Seed of the key that seals continuation tokens and cursors, and of the marks around data in prompts, 32 characters or more',
   ),
   RATE_TENANT_FLAT: setting(
     'integer',
