@@ -175,7 +175,7 @@ describe('threat: a change of access that some process overlooks', () => {
     'moving the user to another company': [
       async (person) => {
         const { companyId } = await newClient(org, 'Elsewhere');
-        await patched(org, `/portal/api/client-users/${person.id}`, { companyId });
+        await patched(org, `/portal/api/client-users/${person.id}`, { companyId, contactId: null });
       },
       '401 revoked',
     ],
