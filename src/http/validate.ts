@@ -3,6 +3,7 @@ import Ajv2020, { type ErrorObject, type ValidateFunction } from 'ajv/dist/2020'
 import { AgentDefinition, Trigger } from '../contracts/agent';
 import { Condition, Filter } from '../contracts/condition';
 import { CloudEvent, NativeEvent } from '../contracts/event';
+import { wordsOf } from '../contracts/patterns';
 import type { Finding } from '../contracts/problem';
 import { STEP_SCHEMAS } from '../contracts/step';
 import type { TSchema } from '../contracts/schema';
@@ -120,7 +121,8 @@ const WORDINGS: Record<string, Wording> = {
   pattern: (error) => {
     const { description } = (error.parentSchema ?? {}) as { description?: string };
     const wanted = description === undefined ? '' : ` (${description})`;
-    return { message: `does not match ${String(param(error, 'pattern'))}${wanted}` };
+    const pattern = String(param(error, 'pattern'));
+    return { message: wordsOf(pattern) ?? `does not match ${pattern}${wanted}` };
   },
 };
 

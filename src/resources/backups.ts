@@ -34,8 +34,8 @@ export const jobs = resource({
     jobType: field.choice(TYPES).required().filterable(),
     status: field.choice(['idle', 'running', 'succeeded', 'warning', 'failed']).default('idle').filterable().sortable(),
     lastRunAt: field.datetime().filterable().sortable(),
-    lastDurationSeconds: field.integer().sortable(),
-    bytesProtected: field.integer().sortable(),
+    lastDurationSeconds: field.integer(0).sortable(),
+    bytesProtected: field.integer(0).sortable(),
     lastErrorCode: field
       .string()
       .filterable()
@@ -114,11 +114,14 @@ export const restorePoints = resource({
     jobId: field.ref('jobs').required().fixed().filterable(),
     deviceId: field.ref('devices').fixed().filterable(),
     pointAt: field.datetime().required().fixed().filterable().sortable(),
-    sizeBytes: field.integer().fixed().sortable(),
+    sizeBytes: field.integer(0).fixed().sortable(),
     location: field.choice(['local', 'cloud', 'both']).default('cloud').fixed().filterable(),
     verificationStatus: field.choice(['pending', 'passed', 'failed']).default('pending').filterable(),
     expiresAt: field.datetime().filterable().sortable(),
-    expiredAt: field.datetime().serverSet().described('When it was noticed that `expiresAt` has passed'),
+    expiredAt: field
+      .datetime()
+      .serverSet()
+      .described('`expiresAt`, once it was noticed that it has passed; null before'),
   },
   label: 'pointAt',
   lists: ['jobId', 'deviceId'],

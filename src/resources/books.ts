@@ -48,7 +48,7 @@ export const payments = resource({
     status: field.choice(['pending', 'settled', 'failed', 'refunded']).default('pending').filterable().sortable(),
     receivedAt: field.datetime().filterable().sortable(),
     reference: field.string().filterable(),
-    failureReason: field.string().serverSet().described('Why it failed, as POST /:id/fail said'),
+    failureReason: field.message().serverSet().described('Why it failed, as POST /:id/fail said'),
   },
   label: 'reference',
   lists: ['reference', 'invoiceId', 'status'],
@@ -65,7 +65,7 @@ export const payments = resource({
       verb: 'fail',
       summary: 'Report that a payment failed, and why',
       description: 'For the bank or card processor. The payment becomes `failed` with this reason.',
-      takes: { reason: field.string().required() },
+      takes: { reason: field.message().required() },
       change: (_payment, { reason }) => ({ status: 'failed' as const, failureReason: String(reason) }),
       example: { reason: 'card_expired' },
     },
@@ -148,6 +148,15 @@ export const accounts = resource({
   },
   label: 'name',
   lists: ['code', 'parentId', 'entityId'],
+  labelled: ['parentId.parentId'],
+  refuse: ({ id, parentId }, before, labels) => {
+    if (parentId === null || before?.parentId === parentId) return null;
+    const isCircle = parentId === id || labels['parentId.parentId'] === id;
+    const what = parentId === id ? 'is this account itself' : 'stands below this one';
+    return isCircle
+      ? { kind: 'invalid', field: 'parentId', message: `${what}: name another account, or null for none` }
+      : null;
+  },
   events: {
     created: { on: 'create', text: 'An account was created.' },
     updated: { on: 'update', text: 'An account changed.' },

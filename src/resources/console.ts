@@ -147,9 +147,18 @@ export const entitySyncs = resource({
     fieldMap: field.object(),
     status: field.choice(['active', 'paused', 'error']).default('active').filterable().sortable(),
     lastSyncAt: field.datetime().serverSet().filterable().sortable().described('Moved by POST /:id/result'),
-    lastError: field.string().serverSet().described('What the last pass said, if it failed'),
+    lastError: field.message().serverSet().described('What the last pass said, if it failed'),
   },
   label: 'entityType',
+  refuse: ({ sourceProduct, targetProduct }, before) =>
+    sourceProduct === targetProduct &&
+    (before?.sourceProduct !== sourceProduct || before.targetProduct !== targetProduct)
+      ? {
+          kind: 'invalid',
+          field: 'targetProduct',
+          message: 'must be another product than sourceProduct: name the one that follows',
+        }
+      : null,
   actions: {
     result: {
       verb: 'report',
@@ -162,7 +171,7 @@ export const entitySyncs = resource({
           .datetime()
           .required()
           .described('When the pass ended; a report that is not later than the last one changes nothing'),
-        error: field.string(),
+        error: field.message(),
       },
       change: ({ status, lastSyncAt }, { outcome, at, error }) =>
         isOld(at, lastSyncAt)
@@ -217,7 +226,7 @@ export const workflows = resource({
     definition: field.object().required(),
     ownerId: field.id().filterable(),
     lastRunAt: field.datetime().serverSet().filterable().sortable().described('Moved by POST /:id/result'),
-    lastRunError: field.string().serverSet().described('What the last run said, if it failed'),
+    lastRunError: field.message().serverSet().described('What the last run said, if it failed'),
   },
   label: 'name',
   lists: ['ownerId'],
@@ -232,7 +241,7 @@ export const workflows = resource({
           .datetime()
           .required()
           .described('When the run ended; a report that is not later than the last one changes nothing'),
-        error: field.string(),
+        error: field.message(),
       },
       change: ({ lastRunAt }, { outcome, at, error }) =>
         isOld(at, lastRunAt)

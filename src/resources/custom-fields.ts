@@ -1,4 +1,5 @@
 /** Custom fields: what a tenant keeps with a record and this product has no field for. Scalars by key, nothing else. */
+import { CUSTOM_KEY as KEY } from '../contracts/patterns';
 import { Type } from '../contracts/schema';
 
 /** A value of a custom field. */
@@ -9,8 +10,6 @@ export type CustomFields = Readonly<Record<string, CustomValue>>;
 
 export const CUSTOM_FIELDS_MAX = 50;
 const TEXT_MAX = 1_000;
-/** Begins with a letter and has no dot: no key is an operator, a path, or a name that objects bring along. */
-const KEY = '(?!(?:constructor|prototype)(?:\\.|$))[A-Za-z][A-Za-z0-9_]{0,39}';
 
 const OPERATORS = ['ne', 'in', 'nin', 'gt', 'gte', 'lt', 'lte', 'startsWith'] as const;
 

@@ -1,5 +1,6 @@
 /** The words a resource's fields are declared with: what a field holds, who sets it and how lists may use it. */
 
+import { KEY_PATTERN, LINE_PATTERN, PHONE_PATTERN } from '../contracts/patterns';
 import { invoiceLines, MONEY_MAX, type InvoiceLine } from './invoice-lines';
 
 /** How a field is stored, compared and filtered. */
@@ -117,6 +118,8 @@ function make<Value>(kind: FieldKind, schema: ValueSchema, target: string | null
 /** The products that records can name. */
 const PRODUCTS = ['psa', 'crm', 'books', 'rmm', 'security', 'defend', 'backups', 'voice', 'portal', 'console'] as const;
 
+const LINE_MAX = 255;
+
 const ID_PATTERN = '^[A-Za-z0-9_-]{1,64}$';
 
 const text = (maxLength: number, more: ValueSchema = {}): Field<string, false> =>
@@ -135,18 +138,20 @@ const IPV6 = [
   ...[6, 5, 4, 3, 2, 1].map((before) => `(${GROUP}:){1,${before}}(:${GROUP}){1,${7 - before}}`),
   `:((:${GROUP}){1,7}|:)`,
 ].join('|');
-const scalar: ValueSchema = { type: ['string', 'number', 'boolean', 'null'] };
-const flatObject: ValueSchema = {
+/** Any JSON below names that are no operators; how deep and how large it may be is said for bodies as a whole. */
+const freeObject: ValueSchema = {
   type: 'object',
   maxProperties: 100,
-  propertyNames: { pattern: '^[A-Za-z_][A-Za-z0-9_.-]{0,63}$' },
-  additionalProperties: { anyOf: [scalar, { type: 'array', items: scalar, maxItems: 100 }] },
+  propertyNames: { pattern: KEY_PATTERN },
+  additionalProperties: true,
 };
 
 /** Every type a field can have. */
 export const field = {
   /** One line. */
-  string: () => text(255),
+  string: () => text(LINE_MAX, { pattern: LINE_PATTERN }),
+  /** What another system says of a failure, in its own words and lines. */
+  message: () => text(LINE_MAX),
   /** Paragraphs. */
   text: () => text(10_000),
   /** A script, a query or a transcript. */
@@ -167,7 +172,7 @@ export const field = {
   datetime: (): Field<string, false> => make('datetime', { type: 'string', format: 'date-time' }),
   date: (): Field<string, false> => make('date', { type: 'string', format: 'date' }),
   email: () => text(254, { format: 'email' }),
-  phone: () => patterned('^\\+?[0-9 ().x/-]{3,40}$', 'Telephone number'),
+  phone: () => text(41, { minLength: 3, pattern: PHONE_PATTERN, description: 'Telephone number' }),
   uri: () => text(2_000, { pattern: WEB_ADDRESS, description: 'An http or https address' }),
   ipAddress: () => patterned(`^(${IPV4}|${IPV6})$`, 'IPv4 or IPv6 address'),
   currency: () => patterned('^[A-Z]{3}$', 'ISO 4217 currency code'),
@@ -182,7 +187,7 @@ export const field = {
   ref: (target: string): Field<string, false> => make('id', { type: 'string', pattern: ID_PATTERN }, target),
   strings: (): Field<string[], false> =>
     make('strings', { type: 'array', items: { type: 'string', minLength: 1, maxLength: 255 }, maxItems: 100 }),
-  object: (): Field<Record<string, unknown>, false> => make('json', flatObject),
+  object: (): Field<Record<string, unknown>, false> => make('json', freeObject),
   /** What an invoice charges for. */
   lines: (): Field<InvoiceLine[], false> => make('json', invoiceLines),
 };

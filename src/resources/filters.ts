@@ -1,4 +1,5 @@
 /** Row → query parameters: which fields a list can be filtered and sorted by, and how each parameter is read. */
+import { EXTERNAL_REF_PATTERN, SYSTEM_PATTERN } from '../contracts/patterns';
 import { Type, type TSchema } from '../contracts/schema';
 import { field, type Field, type FieldKind, type ValueSchema } from './field';
 import type { Resource } from './resource';
@@ -42,22 +43,20 @@ const COMMON: Readonly<Record<string, Field>> = {
   updatedAt: field.datetime().required().filterable().sortable(),
 };
 
-const SYSTEM = '[a-z0-9][a-z0-9_.-]{0,39}';
-
 const EXTERNAL_REF: FilterParameter = {
   name: 'externalRefs',
   field: 'externalRefs',
   kind: 'string',
   operator: 'eq',
   isList: false,
-  value: { type: 'string', maxLength: 241, pattern: `^${SYSTEM}:[\\s\\S]+$`, description: '`<system>:<id>`' },
+  value: { type: 'string', maxLength: 241, pattern: EXTERNAL_REF_PATTERN, description: '`<system>:<id>`' },
 };
 
 const EXTERNAL_SYSTEM: FilterParameter = {
   ...EXTERNAL_REF,
   name: 'externalRefs.system',
   field: 'externalRefs.system',
-  value: { type: 'string', pattern: `^${SYSTEM}$`, description: 'Records with a name in this system' },
+  value: { type: 'string', pattern: SYSTEM_PATTERN, description: 'Records with a name in this system' },
 };
 
 /** Commas mean "one of" wherever a value itself cannot hold one. */

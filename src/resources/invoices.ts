@@ -91,10 +91,18 @@ export const invoices = resource({
       void: () => [],
     },
   },
-  refuse: ({ lines }) =>
-    invoiceTotal(lines) === null
-      ? { kind: 'invalid', field: 'lines', message: 'the lines come to more than a record can hold: split the invoice' }
-      : null,
+  refuse: ({ lines, issueDate, dueDate }, before) => {
+    if (invoiceTotal(lines) === null)
+      return {
+        kind: 'invalid',
+        field: 'lines',
+        message: 'the lines come to more than a record can hold: split the invoice',
+      };
+    const isMoved = before?.issueDate !== issueDate || before.dueDate !== dueDate;
+    return isMoved && dueDate < issueDate
+      ? { kind: 'invalid', field: 'dueDate', message: `must not be before the issueDate ${issueDate}` }
+      : null;
+  },
   frozen: ({ status }) => closedReasons[status] ?? null,
   isKeptWhileReferenced: true,
   computed: (after, before, now) => {

@@ -82,6 +82,10 @@ export const timeEntries = resource({
   },
   label: 'userId',
   lists: ['ticketId', 'userId', 'billingStatus'],
+  refuse: ({ startedAt, endedAt }, before) =>
+    endedAt !== null && endedAt < startedAt && (before?.startedAt !== startedAt || before.endedAt !== endedAt)
+      ? { kind: 'invalid', field: 'endedAt', message: `must not be before startedAt, ${startedAt}` }
+      : null,
   clientThrough: 'ticketId',
   events: {
     created: { on: 'create', text: 'Time was recorded on a ticket.' },

@@ -1,4 +1,5 @@
 /** Row → contracts: what a create and a patch may hold, and what a record looks like. */
+import { SYSTEM_PATTERN } from '../contracts/patterns';
 import { Closed, Id, Nullable, Timestamp, Type, type TSchema } from '../contracts/schema';
 import { sentCustomFields, shownCustomFields } from './custom-fields';
 import type { Field, Fields, ValueSchema } from './field';
@@ -8,7 +9,7 @@ const EXTERNAL_REFS_MAX = 20;
 
 const ExternalRef = Closed(
   {
-    system: Type.String({ pattern: '^[a-z0-9][a-z0-9_.-]{0,39}$', description: 'The other system, such as `halo`' }),
+    system: Type.String({ pattern: SYSTEM_PATTERN, description: 'The other system, such as `halo`' }),
     id: Type.String({
       minLength: 1,
       maxLength: 200,

@@ -58,7 +58,7 @@ export const recordings = resource({
   fields: {
     callId: field.ref('call-logs').required().filterable(),
     durationSeconds: field.integer(0, 86_400).default(0).sortable(),
-    sizeBytes: field.integer().sortable(),
+    sizeBytes: field.integer(0).sortable(),
     format: field.choice(['mp3', 'wav', 'ogg']).default('mp3').filterable(),
     transcript: field.document(),
     transcriptStatus: field.choice(['none', 'pending', 'ready', 'failed']).default('none').filterable(),

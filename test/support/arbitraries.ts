@@ -16,6 +16,7 @@ import {
   uniqueArray,
   type Arbitrary,
 } from 'fast-check';
+import { LINE_PATTERN } from '../../src/contracts/patterns';
 import type { Field, ValueSchema } from '../../src/resources/field';
 import type { Resource } from '../../src/resources/resource';
 
@@ -66,8 +67,15 @@ function stringOf(schema: Schema, from: Date): Arbitrary<unknown> {
   const format = FORMATS[String(schema['format'])];
   if (format) return format(from);
   const pattern = schema['pattern'] as string | undefined;
-  return pattern === undefined ? texts(schema) : stringMatching(new RegExp(pattern));
+  if (pattern === undefined) return texts(schema);
+  const wanted = new RegExp(pattern);
+  if (pattern === LINE_PATTERN) return texts(schema).filter((text) => wanted.test(text));
+  const [min, max] = [numberAt(schema, 'minLength', 0), numberAt(schema, 'maxLength', Number.MAX_SAFE_INTEGER)];
+  return stringMatching(wanted).filter(({ length }) => length >= min && length <= max);
 }
+
+/** JSON that no schema says anything of, in names too. */
+const FREE = [null, true, 12, 'text', [], {}, [[1], { $in: ['a'] }], { 'a.b': { '': [1.5, null] } }];
 
 function objectOf(schema: Schema, from: Date): Arbitrary<unknown> {
   const properties = schema['properties'] as Record<string, Schema> | undefined;
@@ -75,7 +83,10 @@ function objectOf(schema: Schema, from: Date): Arbitrary<unknown> {
     const names = stringMatching(new RegExp(String(at(schema, 'propertyNames')['pattern']))).filter(
       (name) => !(name in Object.prototype),
     );
-    const value = valueOf(at(schema, 'additionalProperties'), from);
+    const value =
+      schema['additionalProperties'] === true
+        ? constantFrom<unknown>(...FREE)
+        : valueOf(at(schema, 'additionalProperties'), from);
     return dictionary(names, value, { maxKeys: ITEMS_MAX, noNullPrototype: true });
   }
   const parts = Object.entries(properties).map(([name, part]) => [name, valueOf(part, from)]);

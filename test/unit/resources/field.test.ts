@@ -41,7 +41,14 @@ test.each<[string, Field, unknown[], unknown[]]>([
   ['datetime', field.datetime(), ['2026-11-20T22:40:00.000Z', '2026-11-20T22:40:00+01:00'], ['2026-11-20', 'now', 5]],
   ['date', field.date(), ['2026-11-20'], ['2026-11-20T00:00:00Z', '20.11.2026']],
   ['email', field.email(), ['ana@northwind.example'], ['ana', 'a b@c.d']],
-  ['phone', field.phone(), ['+1 (555) 010-0'], ['call me', '']],
+  ['phone', field.phone(), ['+1 (555) 010-0', '0'.repeat(40)], ['call me', '', '   ', '--/--', '0'.repeat(42)]],
+  [
+    'string',
+    field.string(),
+    ['a', ' a b ', 'Ünïcode 🦊', ''],
+    [' ', '\u00A0', 'a\nb', 'a\tb', '\u0000', '\u0085', '\u2028', 'a\u007F', 'x'.repeat(256)],
+  ],
+  ['message', field.message(), ['line 1\nline 2'], ['x'.repeat(256)]],
   [
     'uri',
     field.uri(),
@@ -63,7 +70,12 @@ test.each<[string, Field, unknown[], unknown[]]>([
   ['id', field.id(), ['usr_1'], ['a b', '', 'x'.repeat(65)]],
   ['ref', field.ref('boards'), ['brd_1'], [5]],
   ['strings', field.strings(), [[], ['a']], [[''], 'a', Array.from({ length: 101 }, () => 'a')]],
-  ['object', field.object(), [{ a: 1, b: ['x'] }], [{ $ne: 1 }, { a: { b: 1 } }, []]],
+  [
+    'object',
+    field.object(),
+    [{ a: 1, b: ['x'] }, { steps: [{ next: { $ne: [{ '': 1 }] } }] }],
+    [{ $ne: 1 }, { '1': 1 }, []],
+  ],
   [
     'lines',
     field.lines(),

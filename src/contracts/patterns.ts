@@ -1,0 +1,34 @@
+/** Patterns that people cannot be expected to read, and what a refusal says in their place. */
+
+/**
+ * One line: something to see, and no line break or other control character. Nothing at all is one, too. Split in one way
+ * only, so that it is judged in linear time.
+ */
+export const LINE_PATTERN =
+  '^([^\\S\\u0000-\\u001f\\u0085\\u2028\\u2029]*[^\\s\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*)?$';
+
+/** A telephone number as people write it; how long it may be is said beside. */
+export const PHONE_PATTERN = '^\\+?[ ().x/-]{0,39}[0-9][0-9 ().x/-]{0,39}$';
+
+/** A name in an object that is kept as it is sent. */
+export const KEY_PATTERN = '^[A-Za-z_][A-Za-z0-9_.-]{0,63}$';
+
+/** Begins with a letter and has no dot: no key is an operator, a path, or a name that objects bring along. */
+export const CUSTOM_KEY = '(?!(?:constructor|prototype)(?:\\.|$))[A-Za-z][A-Za-z0-9_]{0,39}';
+
+const SYSTEM = '[a-z0-9][a-z0-9_.-]{0,39}';
+export const SYSTEM_PATTERN = `^${SYSTEM}$`;
+export const EXTERNAL_REF_PATTERN = `^${SYSTEM}:[\\s\\S]+$`;
+
+const WORDS: Readonly<Record<string, string>> = {
+  [LINE_PATTERN]: 'must be one line that is not blank, without control characters',
+  [PHONE_PATTERN]: 'must be a telephone number: digits, blanks and any of + ( ) . x / -, with at least one digit',
+  [KEY_PATTERN]: 'must begin with a letter or _, followed by up to 63 letters, digits or any of _ . -',
+  [`^${CUSTOM_KEY}$`]:
+    'must be a letter, followed by up to 39 letters, digits or underscores; constructor and prototype are taken',
+  [SYSTEM_PATTERN]: 'must be the name of a system: up to 40 lower-case letters, digits or any of _ . -, such as halo',
+  [EXTERNAL_REF_PATTERN]: 'must be <system>:<id>, such as halo:4711, with the system in lower case',
+};
+
+/** What a value must be to match; null for patterns that are said as they are. */
+export const wordsOf = (pattern: string): string | null => WORDS[pattern] ?? null;
