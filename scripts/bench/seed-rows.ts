@@ -100,6 +100,7 @@ function ticketMaker({ rows, orgId }: Seeding) {
       createdAt: created.toISOString(),
       updatedAt: created.toISOString(),
       createdBy: 'key_bench',
+      deletedAt: null,
     };
     const tenant = index % 2 === 0 ? orgId : (orgs[spread(index, 14) % OTHER_ORGS] ?? orgId);
     // The events of a ticket have been handed over, which leaves an empty outbox behind.

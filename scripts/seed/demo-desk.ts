@@ -61,6 +61,7 @@ async function seedRecord(
     createdAt: at,
     updatedAt: at,
     createdBy: 'system:seed',
+    deletedAt: null,
   };
   await insertResource(store, place, { ...draft, ...row.computed(draft, null, at) }, []);
   return id;

@@ -33,6 +33,7 @@ function sampleRecord(row: Resource, given: Readonly<Record<string, unknown>>): 
     createdAt: CREATED_AT,
     updatedAt: CREATED_AT,
     createdBy: exampleId('usr'),
+    deletedAt: null,
   };
   return { ...record, ...row.computed(record, null, CREATED_AT) };
 }

@@ -40,7 +40,7 @@ export interface PortalReach {
 }
 
 /** Shown of every record, beside what its row names. */
-export const PORTAL_BASE_FIELDS = ['id', 'version', 'createdAt', 'updatedAt'] as const;
+export const PORTAL_BASE_FIELDS = ['id', 'version', 'createdAt', 'updatedAt', 'deletedAt'] as const;
 
 /** Common fields that every list can be filtered and ordered by. */
 export const PORTAL_COMMON_FILTERS = ['createdAt', 'updatedAt'] as const;

@@ -25,6 +25,8 @@ export interface BaseRecord {
   createdAt: string;
   updatedAt: string;
   createdBy: string;
+  /** What is deleted is no record any more: lists show its tombstone, which says when. */
+  deletedAt: null;
 }
 
 /** A record as the API shows it; the store alone knows another form. */

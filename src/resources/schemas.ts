@@ -62,6 +62,9 @@ function patchSchema(row: Resource): TSchema {
   );
 }
 
+const deletedAt = () =>
+  Nullable(Timestamp({ description: 'Null; lists with `includeDeleted` show deleted records with this moment' }));
+
 /** A record on the wire. Open, so that clients tolerate fields that are added later. */
 function recordSchema(row: Resource): TSchema {
   const fields = Object.entries(row.fields).map(([name, declared]) => [name, valueSchema(declared)]);
@@ -75,6 +78,7 @@ function recordSchema(row: Resource): TSchema {
       createdAt: Timestamp(),
       updatedAt: Timestamp(),
       createdBy: Type.String({ description: 'The user or key that created it' }),
+      deletedAt: deletedAt(),
     },
     { $id: row.typeName },
   );
@@ -99,6 +103,7 @@ function currentSchema(row: Resource): TSchema {
       createdAt: Nullable(Timestamp()),
       updatedAt: Nullable(Timestamp()),
       createdBy: Nullable(Type.String()),
+      deletedAt: deletedAt(),
     },
     { $id: `Current${row.typeName}` },
   );

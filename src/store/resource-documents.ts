@@ -182,5 +182,6 @@ export function toRecord(row: Resource, document: ResourceDocument): AnyRecord {
   record['createdAt'] = document.createdAt.toISOString();
   record['updatedAt'] = document.updatedAt.toISOString();
   record['createdBy'] = document.createdBy;
+  record['deletedAt'] = null;
   return record as AnyRecord;
 }

@@ -106,6 +106,7 @@ export class Model {
       createdAt: '2026-11-20T00:00:00.000Z',
       updatedAt: '2026-11-20T00:00:00.000Z',
       createdBy: '',
+      deletedAt: null,
     };
     const given = answered ? Object.fromEntries(Object.keys(made).map((name) => [name, answered[name]])) : {};
     const draft = {

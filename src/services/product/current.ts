@@ -30,6 +30,7 @@ const defaults = (row: Resource): Record<string, unknown> => ({
   createdAt: null,
   updatedAt: null,
   createdBy: null,
+  deletedAt: null,
 });
 
 /** The record, or the defaults; a read makes nothing. */

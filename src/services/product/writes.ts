@@ -57,7 +57,8 @@ export async function createRecord(route: ProductRoute, call: ProductCall): Prom
   await checkSwitchedOn(call, row);
   await checkAlone(call, place, id);
   const now = context.clock.now().toISOString();
-  const base = { externalRefs: [], customFields: {}, createdAt: now, updatedAt: now, createdBy: principal.id };
+  const birth = { createdAt: now, updatedAt: now, createdBy: principal.id, deletedAt: null };
+  const base = { externalRefs: [], customFields: {}, ...birth };
   const draft = withValues({ id, version: 1, ...defaultsOf(row), ...base }, valuesOf(row, call.body));
   checkInitial(row, draft);
   const labels = await checkReferences(context.store, place, null, draft);

@@ -264,6 +264,7 @@ describe('what is hidden', () => {
       'companyId',
       'contactId',
       'createdAt',
+      'deletedAt',
       'description',
       'dueAt',
       'id',

@@ -130,6 +130,7 @@ class World {
       createdAt: this.moment(created),
       updatedAt: this.moment(created + updated),
       createdBy: 'key_x',
+      deletedAt: null,
     };
   }
 

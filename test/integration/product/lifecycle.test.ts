@@ -50,6 +50,7 @@ describe('201', () => {
       createdAt: expect.stringMatching(ISO) as unknown,
       updatedAt: expect.stringMatching(ISO) as unknown,
       createdBy: 'key_org_one',
+      deletedAt: null,
     });
     expect(answer.headers.get('etag')).toBe(`W/"${idOf(answer)}.1"`);
     expect(answer.headers.get('location')).toBe(`/psa/api/tickets/${idOf(answer)}`);

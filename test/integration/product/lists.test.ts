@@ -49,6 +49,7 @@ function row(index: number): AnyRecord {
     createdAt: at,
     updatedAt: at,
     createdBy: 'key_x',
+    deletedAt: null,
   };
 }
 

@@ -188,6 +188,7 @@ describe('in the portal', () => {
       'authorId',
       'body',
       'createdAt',
+      'deletedAt',
       'id',
       'updatedAt',
       'version',

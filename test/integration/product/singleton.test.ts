@@ -53,6 +53,7 @@ test('while nothing was set it is read as defaults with version 0, and reading m
       createdAt: null,
       updatedAt: null,
       createdBy: null,
+      deletedAt: null,
     },
   ]);
   const again = await org.call('GET', CURRENT, undefined, { 'if-none-match': tagOf(answer) });

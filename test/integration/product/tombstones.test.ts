@@ -105,7 +105,7 @@ describe('lists', () => {
       if (answer.body['hasMore'] !== true) break;
       token = String(answer.body['continuationToken']);
     }
-    expect(seen.map(({ id, deletedAt }) => ({ id, isDeleted: deletedAt !== undefined }))).toEqual([
+    expect(seen.map(({ id, deletedAt }) => ({ id, isDeleted: deletedAt !== null }))).toEqual([
       { id: one.id, isDeleted: true },
       { id: two.id, isDeleted: false },
       { id: three.id, isDeleted: false },

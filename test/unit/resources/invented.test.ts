@@ -113,7 +113,14 @@ test('a trait makes it one of a kind, at an address of its own', () => {
   ]);
   const shows = bodyValidator(schemasOf(house).current);
   const unset = { id: null, version: 0, name: null, companyId: null, colour: 'red', builtOn: null, litAt: null };
-  const base = { externalRefs: [], customFields: {}, createdAt: null, updatedAt: null, createdBy: null };
+  const base = {
+    externalRefs: [],
+    customFields: {},
+    createdAt: null,
+    updatedAt: null,
+    createdBy: null,
+    deletedAt: null,
+  };
   expect(shows({ ...unset, ...base })).toEqual([]);
   expect(shows({ ...unset, ...base, colour: null })).not.toEqual([]);
 });
