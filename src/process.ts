@@ -19,8 +19,8 @@ export interface ProcessContext extends Context {
 
 /** Builds a process's context from the environment. Nothing is awaited: what is away is reported when it is used. */
 export function createContext(config: Config = readConfig()): ProcessContext {
-  const store = openStore(config.mongodbUri);
   const log = createLog(config.logLevel);
+  const store = openStore(config.mongodbUri, (error) => log.warn('store not reached, see MONGODB_URI', { error }));
   const context: ProcessContext = {
     config,
     store,

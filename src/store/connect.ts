@@ -1,5 +1,5 @@
 /** Opens the MongoDB connection, creates indexes and answers whether the store can be reached. */
-import { ConnectionStates, createConnection, type Connection } from 'mongoose';
+import { ConnectionStates, createConnection, mongo, type Connection } from 'mongoose';
 import { setTimeout } from 'node:timers/promises';
 import { declaredCollections, STORE_WAIT_MS, type Store } from './collection';
 
@@ -26,23 +26,63 @@ export interface OpenStore extends Store {
   close(): Promise<void>;
 }
 
-/** The driver heals a connection it once had, but never retries the first one; so that is done here. */
-async function connectPatiently(connection: Connection, uri: string, closing: AbortSignal): Promise<void> {
-  while (!closing.aborted) {
-    try {
-      await connection.openUri(uri, OPTIONS);
-      return;
-    } catch {
-      await setTimeout(CONNECT_RETRY_MS, undefined, { signal: closing }).catch(() => undefined);
-    }
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Fails on an address that no attempt could ever use, where the driver alone would go on trying. */
+function assertUsable(uri: string): void {
+  try {
+    // Parses; nothing is opened before it is told to connect.
+    void new mongo.MongoClient(uri);
+  } catch (error) {
+    throw new Error(
+      `MONGODB_URI must be an address such as mongodb://user:password@host:27017/signalbox: ${messageOf(error)}`,
+      { cause: error },
+    );
   }
 }
 
-/** Connects lazily: a store that is away fails each operation within two seconds and heals without a restart. */
-export function openStore(uri: string): OpenStore {
+/** Hears what the driver says when the store cannot be reached, each time it says something else. */
+type OnRefusal = (message: string) => void;
+
+/** The driver heals a connection it once had, but never retries the first one; so that is done here. */
+function connectPatiently(
+  connection: Connection,
+  uri: string,
+  { closing, onRefusal }: { closing: AbortSignal; onRefusal: OnRefusal },
+) {
+  let refusal: string | null = null;
+  const attempt = async (): Promise<boolean> => {
+    try {
+      await connection.openUri(uri, OPTIONS);
+      refusal = null;
+      return true;
+    } catch (error) {
+      const last = refusal;
+      refusal = messageOf(error);
+      if (!closing.aborted && refusal !== last) onRefusal(refusal);
+      return false;
+    }
+  };
+  const goOn = async (isFirstOpen: boolean): Promise<void> => {
+    for (let isOpen = isFirstOpen; !isOpen && !closing.aborted;) {
+      await setTimeout(CONNECT_RETRY_MS, undefined, { signal: closing }).catch(() => undefined);
+      if (!closing.aborted) isOpen = await attempt();
+    }
+  };
+  const first = attempt();
+  // `refusal` is what the driver said of the last attempt, as long as none has succeeded.
+  return { first, all: first.then(goOn), refusal: () => refusal };
+}
+
+/**
+ * Connects lazily: a store that is away fails each operation within two seconds and heals without a restart. Throws on
+ * an address that cannot be used.
+ */
+export function openStore(uri: string, onRefusal: OnRefusal = () => undefined): OpenStore {
+  assertUsable(uri);
   const connection = createConnection();
   const closing = new AbortController();
-  const connecting = connectPatiently(connection, uri, closing.signal);
+  const connecting = connectPatiently(connection, uri, { closing: closing.signal, onRefusal });
   const store: OpenStore = {
     connection,
     async ensureIndexes() {
@@ -50,7 +90,15 @@ export function openStore(uri: string): OpenStore {
       const lane = async (): Promise<void> => {
         for (let next = waiting.pop(); next; next = waiting.pop()) await next.ensureIndexes(store);
       };
-      await Promise.all(Array.from({ length: INDEX_LANES }, lane));
+      try {
+        await Promise.all(Array.from({ length: INDEX_LANES }, lane));
+      } catch (error) {
+        // Before the first connection, all that operations know is that they have waited.
+        await connecting.first;
+        const refusal = connecting.refusal();
+        if (refusal === null) throw error;
+        throw new Error(`the store that MONGODB_URI names cannot be reached: ${refusal}`, { cause: error });
+      }
     },
     async isReady() {
       try {
@@ -63,7 +111,7 @@ export function openStore(uri: string): OpenStore {
     },
     async close() {
       closing.abort();
-      await connecting;
+      await connecting.all;
       await connection.close();
     },
   };

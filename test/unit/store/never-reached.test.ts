@@ -1,5 +1,7 @@
 /** A store that was never reached: operations fail soon, so that a request is answered 503 and not kept waiting. */
 import { openStore } from '../../../src/store/connect';
+// Declares a collection with indexes.
+import '../../../src/store/keys';
 import { readTenant } from '../../../src/store/tenants';
 
 const BETWEEN = { least: 1_500, most: 4_000 };
@@ -14,4 +16,25 @@ test('an operation before the first connection fails after two seconds', async (
   } finally {
     await store.close();
   }
+});
+
+test('what the driver says of a store it cannot reach is told, with the name of the setting', async () => {
+  const heard: string[] = [];
+  const store = openStore('mongodb://127.0.0.1:1/nowhere', (message) => heard.push(message));
+  try {
+    await expect(store.ensureIndexes()).rejects.toThrow(/MONGODB_URI.*ECONNREFUSED 127.0.0.1:1/);
+    expect(heard).toEqual([expect.stringContaining('ECONNREFUSED')]);
+  } finally {
+    await store.close();
+  }
+});
+
+test.each([
+  'notauri',
+  'http://host/signalbox',
+  'mongodb://',
+  'mongodb://user:pa/ss@host/db',
+  'mongodb://host/db?nope=1',
+])('an address that can never be used is refused at once: %s', (uri) => {
+  expect(() => openStore(uri)).toThrow(/^MONGODB_URI must be an address such as mongodb:/);
 });
