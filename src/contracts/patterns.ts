@@ -1,11 +1,14 @@
 /** Patterns that people cannot be expected to read, and what a refusal says in their place. */
 
+/** White space by name: what `\s` stands for differs between the languages that clients are written in. */
+const SPACES = ' \\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000\\ufeff';
+const BREAKS = '\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029';
+
 /**
  * One line: something to see, and no line break or other control character. Nothing at all is one, too. Split in one way
  * only, so that it is judged in linear time.
  */
-export const LINE_PATTERN =
-  '^([^\\S\\u0000-\\u001f\\u0085\\u2028\\u2029]*[^\\s\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*)?$';
+export const LINE_PATTERN = `^([${SPACES}]*[^${SPACES}${BREAKS}][^${BREAKS}]*)?$`;
 
 /** A telephone number as people write it; how long it may be is said beside. */
 export const PHONE_PATTERN = '^\\+?[ ().x/-]{0,39}[0-9][0-9 ().x/-]{0,39}$';
