@@ -26,6 +26,7 @@ import { goneUpTo } from '../src/domain/tombstones';
 import { finishDeletion } from '../src/events/agent-deletion';
 import { bookingOf } from './booking';
 import { sendAgentNotices } from './breaker';
+import { giveBack } from './holding';
 import type { Deps } from './deps';
 import { sendNotices } from './webhook-notices';
 
@@ -143,15 +144,17 @@ async function repairCall(
   const now = deps.clock.now();
   const [executionId] = id.split(':');
   const record = await executions.in(deps.store).findById(executionId).lean<ExecutionRecord>().exec();
-  const slot = record?.steps.find(({ path }) => `${record._id}:${path}` === id);
-  const booking = record && bookingOf(record, slot);
+  const slot = record?.steps.findIndex(({ path }) => `${record._id}:${path}` === id) ?? -1;
+  const booking = record && bookingOf(record, record.steps[slot]);
   if (booking) {
     await settle(deps.store, booking.reservation, booking.used, now);
     count('credits_booked');
     return;
   }
   if (held.at >= ago(SWEEP_AFTER.reservation) || (record && !hasEnded(record.status))) return;
+  if (record && slot !== -1) await giveBack(deps, record, [slot]);
   const [orgId, month] = account.split(':');
+  // What no record knows of any more, or was given back above.
   await release(deps.store, { orgId: orgId ?? '', month: month ?? '', id }, now);
   count('credits_released');
 }

@@ -147,6 +147,29 @@ test('credits held for a step of an execution that is over are given back', asyn
   expect((await credits.in(harness.store).findById(`${org.id}:${month}`).lean())?.total_used).toBe(0);
 });
 
+test('what a call had spent before its execution was over is booked, and the rest given back', async () => {
+  const org = await harness.newOrg();
+  const id = await waitingExecution(org);
+  const now = new Date();
+  const month = monthOf(now);
+  await ensureMonth(harness.store, { orgId: org.id, month, allocation: 100 }, now);
+  const reservation = { orgId: org.id, month, id: `${id}:1`, agentId: 'agt_x', tier: 'quick' as const, credits: 7 };
+  expect(await reserve(harness.store, reservation, heldAt(ago(2 * 60 * MINUTE)))).toBe('reserved');
+  const spent = { 1: { input_tokens: 9_000, output_tokens: 0 }, 2: { input_tokens: 9_000, output_tokens: 0 } };
+  await executions
+    .in(harness.store)
+    .updateOne({ _id: id }, { $set: { 'steps.1.step_type': 'ai_reason', 'steps.1.spent': spent } });
+  const ending = { id, orgId: org.id, status: 'cancelled', reason: 'cancelled_by_user', error: null, now } as const;
+  await endExecution(harness.store, ending);
+  await sweep();
+  const account = await waitFor(async () => {
+    const read = await readMonth(harness.store, org.id, month);
+    return read && read.available !== 93 ? read : null;
+  });
+  expect(account).toMatchObject({ available: 97, total_used: 3, by_model: { quick: 3 } });
+  expect((await executions.in(harness.store).findById(id).lean())?.credits_used).toBe(3);
+});
+
 test('credits that a call may still use are left to it for an hour', async () => {
   const org = await harness.newOrg();
   const now = new Date();
