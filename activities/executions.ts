@@ -7,9 +7,13 @@ import { endExecution, writeCutOff, writeExecution } from '../src/store/executio
 import { hasEnded, type ExecutionRecord, type StepSlot } from '../src/store/executions';
 import { judgeAgent } from './breaker';
 import type { Deps } from './deps';
+import { permanent } from './failures';
 import { giveBack } from './holding';
 import { recorded, withLight } from './light';
 import { begin, keep, patiently, readRunning } from './record';
+
+/** What a workflow fails with that has no record. */
+const ORPHAN = 'OrphanWorkflow';
 
 /** Marks the execution running and records its leading light steps, if it has any. */
 export async function beginExecution(deps: Deps, input: BeginInput): Promise<StepResult> {
@@ -21,6 +25,14 @@ export async function beginExecution(deps: Deps, input: BeginInput): Promise<Ste
   if (also.slots?.length === 0) return answer(begun);
   const done = await patiently(() => writeExecution(deps.store, { id, now: deps.clock.now(), ...also }));
   return answer(done ? keep(deps, done) : await readRunning(deps, { execution_id: id, seq: -1 }));
+}
+
+/**
+ * A workflow that gave up waiting for its record writes nothing, also when the record has come by now: whoever brings it
+ * starts the execution anew, and nothing of it must look as if it had begun.
+ */
+function refuseOrphan({ error }: { error: ErrorInfo | null }): void {
+  if (error?.code === ORPHAN) throw permanent(ORPHAN, error.message);
 }
 
 /** The record of a step that failed for good. */
@@ -36,6 +48,7 @@ export async function recordFailure(
   deps: Deps,
   input: StepInput & { error: ErrorInfo; tried?: Tried },
 ): Promise<StepResult> {
+  refuseOrphan(input);
   const now = deps.clock.now();
   const written = await writeExecution(deps.store, {
     id: input.execution_id,
@@ -55,6 +68,7 @@ export async function finishExecution(
   deps: Deps,
   input: FinishInput,
 ): Promise<{ status: string; credits_used: number }> {
+  refuseOrphan(input);
   const now = deps.clock.now();
   const failed =
     input.failed_slot === null

@@ -60,7 +60,8 @@ const ENDS = {
 async function repairQuiet(deps: Deps, record: ExecutionRecord): Promise<string> {
   const now = deps.clock.now();
   const status = await workflowStatus(deps.engine, record._id);
-  if (status === null) {
+  // One that was ahead of its record and gave up: nothing of the execution has begun.
+  if (status === null || (status === 'FAILED' && record.seq === 0)) {
     await startStored(deps, record);
     await touchExecution(deps.store, record._id, now);
     return 'started';

@@ -18,14 +18,24 @@ const PRIORITY_EVENT = 3;
 
 const keyword = (name: string) => defineSearchAttributeKey(name, 'KEYWORD');
 
-/** Starts the workflow of an execution. Starting it again is harmless: the id is taken, whether it runs or has ended. */
-export async function startExecution(engine: Engine, input: ExecutionInput, consoleUrl: string): Promise<void> {
+type Reuse = 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY';
+
+/**
+ * Starts the workflow of an execution. Starting it again is harmless: the id is taken, whether it runs or has ended.
+ * Answers false when it has ended; then `reuse` says whether one that failed is run anew.
+ */
+export async function startExecution(
+  engine: Engine,
+  input: ExecutionInput,
+  consoleUrl: string,
+  reuse: Reuse = 'REJECT_DUPLICATE',
+): Promise<boolean> {
   try {
     await engine.client.workflow.start(AGENT_EXECUTION, {
       workflowId: workflowIdOf(input.execution_id),
       taskQueue: engine.taskQueue,
       args: [input],
-      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      workflowIdReusePolicy: reuse,
       workflowIdConflictPolicy: 'USE_EXISTING',
       priority: { priorityKey: PRIORITY_EVENT, fairnessKey: input.org_id.slice(0, 64) },
       staticSummary: `${input.agent_name} · ${input.trigger}`.slice(0, 200),
@@ -37,8 +47,10 @@ export async function startExecution(engine: Engine, input: ExecutionInput, cons
         { key: keyword('TriggerEvent'), value: input.trigger },
       ],
     });
+    return true;
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    return false;
   }
 }
 

@@ -6,12 +6,12 @@ import { isAgentReport } from '../catalog/agent-events';
 import { systemAgents } from '../catalog/system-agents';
 import { executionRecord, workflowInput } from '../domain/execution';
 import { matchAgents, type Candidate } from '../domain/matching';
-import { startExecution } from '../engine/executions';
+import { startExecution, workflowStatus } from '../engine/executions';
 import { findAgent, readRuntime, type AgentRecord } from '../store/agents';
 import { findListening } from './listening';
 import { markOpened, recordEvent, type EventRecord } from '../store/events';
 import { orgFacts, type OrgFacts } from './org-facts';
-import { openExecution, type ExecutionRecord } from '../store/executions';
+import { findExecution, openExecution, type ExecutionRecord } from '../store/executions';
 import { resourceIdOf } from '../domain/webhooks/envelope';
 import { openFor } from './webhooks/dispatch';
 import { areAgentsWatched, asking, webhooksOf } from './webhooks/listening';
@@ -64,12 +64,25 @@ async function candidatesFor(context: Context, event: BusEvent, epoch: number | 
 const startedOf = (outcomes: EventOutcome[]): { id: string; agent_id: string }[] =>
   outcomes.flatMap(({ execution_id: id, agent_id }) => (id ? [{ id, agent_id }] : []));
 
+/**
+ * A workflow that was ahead of its record gives up after a minute. When the record comes all the same it never began, and
+ * the workflow has failed; one that an operator ended stays ended.
+ */
+async function isOrphaned(context: Context, { _id: id, org_id: orgId }: ExecutionRecord): Promise<boolean> {
+  const stored = await findExecution(context.store, orgId, id);
+  if (stored?.status !== 'pending' || stored.seq > 0) return false;
+  return (await workflowStatus(context.engine, id)) === 'FAILED';
+}
+
 /** Hands a stored execution to the engine. Failure leaves it pending for the relay, which tries again. */
 export async function startStored(context: Context, record: ExecutionRecord, known?: OrgFacts): Promise<boolean> {
   const org = known ?? (await orgFacts(context, record.org_id));
   const url = `${context.config.publicUrl}/agents/api/executions/${record._id}`;
   try {
-    await startExecution(context.engine, workflowInput(record, org), url);
+    const input = workflowInput(record, org);
+    const isUnderWay = await startExecution(context.engine, input, url);
+    if (!isUnderWay && (await isOrphaned(context, record)))
+      await startExecution(context.engine, input, url, 'ALLOW_DUPLICATE_FAILED_ONLY');
     return true;
   } catch (error) {
     context.log.warn('start deferred', { execution_id: record._id, error });

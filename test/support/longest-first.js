@@ -14,6 +14,7 @@ const LONG = [
   'models/resources',
   'webhooks/receivers',
   'workflow/timed',
+  'workflow/ahead-of-record',
   'fault/limits-under-load',
   'fault/decision-races',
   'fault/slow-requests',
