@@ -17,6 +17,18 @@ const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 // 6bone, given back in 2006 and reserved since.
 const RETURNED_IPV6 = ipaddr.IPv6.parseCIDR('3ffe::/16');
 
+/**
+ * What clouds show their own machines under addresses that look public: whoever runs there would reach the platform, and
+ * not the internet. Others use link-local, shared or private ranges, which are refused anyway.
+ */
+const PLATFORM_IPV4: readonly Range[] = [
+  // Azure: the host's agent, name service and health probes.
+  ipaddr.IPv4.parseCIDR('168.63.129.16/32'),
+  // IBM Cloud: services of the infrastructure, and private endpoints of databases and others.
+  ipaddr.IPv4.parseCIDR('161.26.0.0/16'),
+  ipaddr.IPv4.parseCIDR('166.8.0.0/14'),
+];
+
 function parseRange(text: string): Range {
   if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
   const isAddress = ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
@@ -33,7 +45,8 @@ function isInside(address: Address, range: Range): boolean {
 function isGlobal(address: Address): boolean {
   // ipaddr.js calls `unicast` what belongs to none of the special ranges it knows.
   if (address.range() !== 'unicast') return false;
-  return address.kind() === 'ipv4' || (isInside(address, GLOBAL_IPV6) && !isInside(address, RETURNED_IPV6));
+  if (address.kind() === 'ipv4') return !PLATFORM_IPV4.some((range) => isInside(address, range));
+  return isInside(address, GLOBAL_IPV6) && !isInside(address, RETURNED_IPV6);
 }
 
 /** Builds the guard from single addresses and CIDR ranges that are allowed although they are not public. */
