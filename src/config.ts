@@ -1,5 +1,14 @@
 /** Every environment variable Signalbox reads, once: its name, type, default and meaning. */
-import { isIP } from 'node:net';
+import {
+  addressRanges,
+  assertComplete,
+  ConfigError,
+  hostOf,
+  httpUrl,
+  oneOf,
+  proxiesOf,
+  wholeNumber,
+} from './config-values';
 
 type Kind = 'string' | 'integer' | 'boolean' | 'list' | 'secret';
 
@@ -105,26 +114,16 @@ export const SETTINGS = {
 type SettingName = keyof typeof SETTINGS;
 type Environment = Record<string, string | undefined>;
 
-/** Thrown at start when a variable is missing or malformed; the message names it and the fix. */
-export class ConfigError extends Error {}
+const PORT_MAX = 65_535;
 
 function reader(env: Environment) {
   // An empty value counts as unset: that is what `NAME=` in an env file means.
   const text = (name: SettingName): string => env[name] || SETTINGS[name].fallback;
   return {
     text,
-    httpUrl: (name: SettingName): string => {
-      const value = text(name);
-      if (value && !(URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)))
-        throw new ConfigError(`${name} must be empty or an http(s) address, got "${value}"`);
-      return value;
-    },
-    integer: (name: SettingName): number => {
-      const value = Number(text(name));
-      if (!Number.isInteger(value) || value < 0)
-        throw new ConfigError(`${name} must be a whole number, got "${text(name)}"`);
-      return value;
-    },
+    url: (name: SettingName): string => httpUrl(name, text(name)),
+    integer: (name: SettingName): number => wholeNumber(name, text(name)),
+    port: (name: SettingName): number => wholeNumber(name, text(name), { least: 0, most: PORT_MAX }),
     flag: (name: SettingName): boolean => {
       const value = text(name);
       if (value !== 'true' && value !== 'false')
@@ -145,47 +144,53 @@ function reader(env: Environment) {
   };
 }
 
-const PROXIES_IN_A_ROW_MAX = 10;
-const RANGE_BITS: Record<number, number> = { 4: 32, 6: 128 };
-
-/** An address, or a range that is not everybody. */
-function isAddressRange(text: string): boolean {
-  const [address = '', prefix, ...more] = text.split('/');
-  const bits = RANGE_BITS[isIP(address)];
-  if (bits === undefined || more.length > 0) return false;
-  return prefix === undefined || (/^[0-9]{1,3}$/.test(prefix) && Number(prefix) >= 1 && Number(prefix) <= bits);
-}
-
-/** Whom the API believes about a caller's address: nobody, so many proxies in a row, or these addresses. */
-function proxiesOf(text: string, list: string[]): false | number | string[] {
-  if (list.length === 0) return false;
-  if (/^[0-9]+$/.test(text) && Number(text) >= 1 && Number(text) <= PROXIES_IN_A_ROW_MAX) return Number(text);
-  const wrong = list.find((range) => !isAddressRange(range));
-  if (wrong === undefined) return list;
-  throw new ConfigError(
-    `TRUST_PROXY must be a number of proxies from 1 to ${PROXIES_IN_A_ROW_MAX}, or addresses and CIDR ranges such as "10.0.0.0/8,::1"; "${wrong}" is neither`,
-  );
-}
-
 const DEVELOPMENT_SECRET = 'signalbox-development-secret-not-for-production';
 
 const NO_LOOPBACK = 'WEBHOOK_LOOPBACK must be "false" in production: tenants could reach services of this machine';
 
-const aiOf = (text: (name: SettingName) => string) => ({
-  provider: text('AI_PROVIDER'),
-  apiKey: text('AI_API_KEY'),
-  baseUrl: text('AI_BASE_URL'),
-  models: {
-    quick: text('AI_MODEL_QUICK'),
-    standard: text('AI_MODEL_STANDARD'),
-    premium: text('AI_MODEL_PREMIUM'),
-    expert: text('AI_MODEL_EXPERT'),
-  },
+const AI_PROVIDERS = ['offline', 'openai', 'anthropic', 'openai_compatible'] as const;
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+const SLOTS_MAX = 100_000;
+
+function aiOf({ text, url }: ReturnType<typeof reader>) {
+  const ai = {
+    provider: oneOf('AI_PROVIDER', text('AI_PROVIDER'), AI_PROVIDERS) as string,
+    apiKey: text('AI_API_KEY'),
+    baseUrl: url('AI_BASE_URL'),
+    models: {
+      quick: text('AI_MODEL_QUICK'),
+      standard: text('AI_MODEL_STANDARD'),
+      premium: text('AI_MODEL_PREMIUM'),
+      expert: text('AI_MODEL_EXPERT'),
+    },
+  };
+  assertComplete(ai);
+  return ai;
+}
+
+const gatewaysOf = ({ text, url }: ReturnType<typeof reader>) => ({
+  sms: url('SMS_GATEWAY_URL'),
+  slack: url('SLACK_GATEWAY_URL'),
+  teams: url('TEAMS_GATEWAY_URL'),
+  webhook: url('WEBHOOK_GATEWAY_URL'),
+  token: text('GATEWAY_TOKEN'),
+});
+
+const temporalOf = ({ text, url, integer }: ReturnType<typeof reader>) => ({
+  address: text('TEMPORAL_ADDRESS'),
+  namespace: text('TEMPORAL_NAMESPACE'),
+  taskQueue: text('TEMPORAL_TASK_QUEUE'),
+  uiUrl: url('TEMPORAL_UI_URL').replace(/\/$/, ''),
+  workflowBundle: text('WORKFLOW_BUNDLE'),
+  activitySlots: wholeNumber('WORKER_ACTIVITY_SLOTS', text('WORKER_ACTIVITY_SLOTS'), { least: 1, most: SLOTS_MAX }),
+  cachedWorkflows: integer('WORKER_CACHED_WORKFLOWS'),
+  shutdownGraceSeconds: integer('SHUTDOWN_GRACE_SECONDS'),
 });
 
 /** Reads and checks the environment. Production refuses to start with short or missing secrets. */
 export function readConfig(env: Environment = process.env) {
-  const { text, integer, flag, factor, list, httpUrl } = reader(env);
+  const read = reader(env);
+  const { text, integer, flag, factor, list, url, port: portOf } = read;
   const mode = text('SIGNALBOX_MODE');
   if (mode !== 'production' && mode !== 'development')
     throw new ConfigError(`SIGNALBOX_MODE must be "production" or "development", got "${mode}"`);
@@ -198,42 +203,27 @@ export function readConfig(env: Environment = process.env) {
   };
   const loopback = flag('WEBHOOK_LOOPBACK');
   if (loopback && mode === 'production') throw new ConfigError(NO_LOOPBACK);
-  const host = text('HOST');
-  const port = integer('PORT');
+  const host = hostOf('HOST', text('HOST'));
+  const port = portOf('PORT');
   return {
     mode,
     host,
     port,
-    publicUrl: (text('PUBLIC_URL') || `http://${host}:${port}`).replace(/\/$/, ''),
-    workerPort: integer('WORKER_PORT'),
+    publicUrl: (url('PUBLIC_URL') || `http://${host}:${port}`).replace(/\/$/, ''),
+    workerPort: portOf('WORKER_PORT'),
     mongodbUri: text('MONGODB_URI'),
-    temporal: {
-      address: text('TEMPORAL_ADDRESS'),
-      namespace: text('TEMPORAL_NAMESPACE'),
-      taskQueue: text('TEMPORAL_TASK_QUEUE'),
-      uiUrl: text('TEMPORAL_UI_URL').replace(/\/$/, ''),
-      workflowBundle: text('WORKFLOW_BUNDLE'),
-      activitySlots: integer('WORKER_ACTIVITY_SLOTS'),
-      cachedWorkflows: integer('WORKER_CACHED_WORKFLOWS'),
-      shutdownGraceSeconds: integer('SHUTDOWN_GRACE_SECONDS'),
-    },
+    temporal: temporalOf(read),
     secrets: { keyPepper: secret('KEY_PEPPER'), session: secret('SESSION_SECRET'), token: secret('TOKEN_SECRET') },
     rateTenantFlat: integer('RATE_TENANT_FLAT'),
     trustProxy: proxiesOf(text('TRUST_PROXY').trim(), list('TRUST_PROXY')),
     connectionsPerAddress: integer('CONNECTIONS_PER_ADDRESS'),
     mail: { smtpUrl: text('SMTP_URL'), from: text('MAIL_FROM') },
-    portalSignInUrl: httpUrl('PORTAL_SIGN_IN_URL'),
-    gateways: {
-      sms: text('SMS_GATEWAY_URL'),
-      slack: text('SLACK_GATEWAY_URL'),
-      teams: text('TEAMS_GATEWAY_URL'),
-      webhook: text('WEBHOOK_GATEWAY_URL'),
-      token: text('GATEWAY_TOKEN'),
-    },
-    httpAllowAddresses: list('HTTP_ALLOW_ADDRESSES'),
+    portalSignInUrl: url('PORTAL_SIGN_IN_URL'),
+    gateways: gatewaysOf(read),
+    httpAllowAddresses: addressRanges('HTTP_ALLOW_ADDRESSES', list('HTTP_ALLOW_ADDRESSES')),
     webhooks: { loopback, retryScale: factor('WEBHOOK_RETRY_SCALE') },
-    ai: aiOf(text),
-    logLevel: text('LOG_LEVEL'),
+    ai: aiOf(read),
+    logLevel: oneOf('LOG_LEVEL', text('LOG_LEVEL'), LOG_LEVELS),
   };
 }
 

@@ -1,13 +1,12 @@
 /** The API process: context → indexes → app → listen → drain. */
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import { startRelay } from './events/relay';
 import { createGuard } from './http/admission';
 import { createApp } from './http/app';
 import { clientErrorListener, rawAnswers } from './http/client-errors';
 import { limitConnections } from './http/connections';
 import { drain } from './http/drain';
-import { createContext, onStopSignal, type ProcessContext } from './process';
+import { createContext, listen, onStopSignal, type ProcessContext } from './process';
 
 const STOP_LIMIT_SECONDS = 20;
 /** Requests under way may end in this time; what is slower is cut off, so that the rest still ends in good order. */
@@ -37,12 +36,6 @@ async function ensureIndexes(context: ProcessContext): Promise<void> {
   }
 }
 
-const listen = (server: Server, port: number, host: string): Promise<AddressInfo> =>
-  new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => resolve(server.address() as AddressInfo));
-  });
-
 async function main(): Promise<void> {
   const context = createContext();
   let indexed = false;
@@ -66,7 +59,7 @@ async function main(): Promise<void> {
   const trusts = app.get('trust proxy fn') as (address: string, hop: number) => boolean;
   const isProxy = (address: string): boolean => trusts(address, 0);
   limitConnections(server, { max: context.config.connectionsPerAddress, isProxy, answer });
-  const address = await listen(server, context.config.port, context.config.host);
+  const address = await listen(server, { ...context.config, setting: 'PORT' });
   // Connects while the indexes are made; a failure is what /readyz reports.
   void context.engine.isReachable();
   await ensureIndexes(context);

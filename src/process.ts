@@ -1,4 +1,6 @@
 /** What both processes share: building the context and stopping once. */
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { readConfig, type Config } from './config';
 import { systemClock } from './clock';
 import type { Context } from './context';
@@ -53,3 +55,23 @@ export function onStopSignal(stop: () => Promise<void>, limitSeconds: number): v
   process.on('SIGTERM', handle);
   process.on('SIGINT', handle);
 }
+
+/** Listens, or says which settings to change. */
+export const listen = (
+  server: Server,
+  { host, port, setting }: { host: string; port: number; setting: 'PORT' | 'WORKER_PORT' },
+): Promise<AddressInfo> =>
+  new Promise((resolve, reject) => {
+    const refuse = (cause: NodeJS.ErrnoException): void => {
+      const what =
+        cause.code === 'EADDRINUSE'
+          ? `${setting} ${port} is taken on ${host}: stop who listens there, or choose another ${setting}`
+          : `cannot listen on HOST ${host}, ${setting} ${port}: ${cause.message}`;
+      reject(new Error(what, { cause }));
+    };
+    server.once('error', refuse);
+    server.listen(port, host, () => {
+      server.off('error', refuse);
+      resolve(server.address() as AddressInfo);
+    });
+  });

@@ -30,6 +30,14 @@ export function keepSecrets(path: string): Secrets {
   return secrets;
 }
 
+/** The port that PORT names, or the usual one. */
+export function apiPortOf(env: Environment, usual: number): number {
+  const text = env['PORT'] || String(usual);
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;
+  throw new Error(`PORT must be a whole number from 1 to 65535, got "${text}"`);
+}
+
 export interface EnvironmentParts {
   own: Environment;
   services: Services;

@@ -9,7 +9,7 @@ import { Progress } from '../services/progress';
 import { endLeftovers } from '../services/records';
 import { SupervisedChild } from './child';
 import { createDevFile, removeDevFile, runningBaseUrl, writeDevFile } from './dev-file';
-import { childEnvironment, keepSecrets } from './environment';
+import { apiPortOf, childEnvironment, keepSecrets } from './environment';
 import { type Inbox, startInbox } from './inbox';
 import { seedFrom, type SeedResult } from './seed-data';
 import { watchServices } from './watch-services';
@@ -62,7 +62,7 @@ export class Session {
   async start(): Promise<Started> {
     const { env, print } = this.#options;
     await this.#claimFolder();
-    const apiPort = await choosePortFor('api', Number(env['PORT']) || PORTS.api, print);
+    const apiPort = await choosePortFor('api', apiPortOf(env, PORTS.api), print);
     const [services, inbox] = await Promise.all([this.#startServices(), this.#startInbox(), this.#build()]);
     const secrets = keepSecrets(join(this.#folder, 'secrets.json'));
     const childEnv = childEnvironment({ own: env, services, inbox, secrets, apiPort });

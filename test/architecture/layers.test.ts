@@ -104,7 +104,7 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
   },
   client: { at: /^src\/client\//, uses: ['operations', 'contracts'], packages: [] },
 
-  base: { at: /^src\/(clock|config|context|log)\.ts/, uses: [], packages: ['node:net'] },
+  base: { at: /^src\/(clock|config|config-values|context|log)\.ts/, uses: [], packages: ['node:net'] },
   process: {
     at: /^src\/process\.ts/,
     uses: ['base', 'store', 'engine', 'events', 'providers', 'domain'],

@@ -1,4 +1,5 @@
-import { ConfigError, readConfig } from '../../../src/config';
+import { readConfig } from '../../../src/config';
+import { ConfigError } from '../../../src/config-values';
 
 const trusted = (value: string) => readConfig({ SIGNALBOX_MODE: 'development', TRUST_PROXY: value }).trustProxy;
 

@@ -1,0 +1,51 @@
+/** A value that cannot be used stops a process at start, with a sentence that names the variable. */
+import { readConfig } from '../../../src/config';
+import { ConfigError } from '../../../src/config-values';
+import { apiPortOf } from '../../../scripts/dev/environment';
+
+const AI = { AI_API_KEY: 'key', AI_MODEL_QUICK: 'small' };
+const read = (env: Record<string, string>) => readConfig({ SIGNALBOX_MODE: 'development', ...env });
+
+test.each([
+  ['PORT', 'abc'],
+  ['PORT', '-1'],
+  ['PORT', '99999'],
+  ['WORKER_PORT', '70000'],
+  ['HOST', '999.1.1.1'],
+  ['HOST', 'a b'],
+  ['PUBLIC_URL', 'nonsense'],
+  ['SMS_GATEWAY_URL', 'foo'],
+  ['SLACK_GATEWAY_URL', 'foo'],
+  ['TEAMS_GATEWAY_URL', 'ftp://foo'],
+  ['WEBHOOK_GATEWAY_URL', 'foo'],
+  ['TEMPORAL_UI_URL', 'foo'],
+  ['AI_BASE_URL', 'foo'],
+  ['LOG_LEVEL', 'verbose'],
+  ['AI_PROVIDER', 'gemini'],
+  ['HTTP_ALLOW_ADDRESSES', '10.0.0.0/8,nonsense'],
+  ['WORKER_ACTIVITY_SLOTS', '0'],
+])('%s=%s is refused by its name', (name, value) => {
+  expect(() => read({ [name]: value })).toThrow(ConfigError);
+  expect(() => read({ [name]: value })).toThrow(new RegExp(`^${name} must be `));
+});
+
+test.each([
+  ['openai', { AI_MODEL_QUICK: 'small' }, 'AI_API_KEY'],
+  ['anthropic', { AI_API_KEY: 'key' }, 'at least one of AI_MODEL_QUICK'],
+  ['openai_compatible', AI, 'AI_BASE_URL'],
+])('AI_PROVIDER=%s asks for what it cannot answer without', (provider, env, missing) => {
+  expect(() => read({ AI_PROVIDER: provider, ...env })).toThrow(`AI_PROVIDER is ${provider}, so ${missing}`);
+});
+
+test.each([
+  { HOST: 'localhost', PORT: '65535' },
+  { HOST: '::' },
+  { HTTP_ALLOW_ADDRESSES: '0.0.0.0/0, fd00::1' },
+  { AI_PROVIDER: 'openai', ...AI },
+])('%j can be used', (env) => {
+  expect(() => read(env)).not.toThrow();
+});
+
+test.each(['abc', '0', '-1', '99999'])('npm run dev refuses PORT=%s', (PORT) => {
+  expect(() => apiPortOf({ PORT }, 3000)).toThrow(/^PORT must be a whole number from 1 to 65535/);
+});
