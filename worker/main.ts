@@ -1,18 +1,21 @@
 /** The worker process: context → worker → run → drain. */
-import type { NativeConnection, Worker } from '@temporalio/worker';
+import { TransportError, type NativeConnection, type Worker } from '@temporalio/worker';
+import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { createBackground } from '../activities/background';
 import { createExecutionCache } from '../activities/execution-cache';
 import type { Deps } from '../activities/deps';
 import { ensureSchedules } from '../src/engine/schedules';
-import { createContext, onStopSignal, type ProcessContext } from '../src/process';
+import { createContext, listen, onStopSignal, type ProcessContext } from '../src/process';
 import { TIMED_PRODUCTS } from '../src/events/timed';
 import { createProviders } from '../src/providers/providers';
 import { cachedBundle } from './bundle';
 import { connect, createWorker, installRuntime } from './run';
 
 const CONNECT_RETRY_MS = 1_000;
+
+const SAY_AGAIN_MS = 30_000;
 
 interface RunningWorker {
   worker: Worker;
@@ -29,27 +32,50 @@ async function startWorker(deps: Deps, bundlePath: string): Promise<RunningWorke
   }
 }
 
+/** Why it is worth waiting, or null when no waiting mends it: a mistake in the settings or in the build. */
+function waitedFor(error: unknown, { address, namespace }: Deps['config']['temporal']): string | null {
+  const message = error instanceof Error ? error.message : String(error);
+  if (/namespace .*not found/i.test(message))
+    return `there is no TEMPORAL_NAMESPACE ${namespace}; make it with: temporal operator namespace create --namespace ${namespace}`;
+  return error instanceof TransportError ? `TEMPORAL_ADDRESS ${address}: ${message}` : null;
+}
+
 /** Waits for the engine as long as it takes; a worker that starts first is not a failed worker. */
 async function connectPatiently(deps: Deps, bundlePath: string): Promise<RunningWorker> {
+  let said = { reason: '', at: -Infinity };
   for (;;) {
     try {
       return await startWorker(deps, bundlePath);
     } catch (error) {
-      deps.log.warn('waiting for the engine', { error: error instanceof Error ? error.message : String(error) });
+      const reason = waitedFor(error, deps.config.temporal);
+      if (reason === null) throw error;
+      if (reason !== said.reason || performance.now() - said.at > SAY_AGAIN_MS) {
+        deps.log.warn('waiting for the engine', { error: reason });
+        said = { reason, at: performance.now() };
+      }
       await new Promise((resolve) => setTimeout(resolve, CONNECT_RETRY_MS));
     }
   }
 }
 
 /** `/healthz` answers while the process lives, `/readyz` while its worker polls. */
-function serveHealth(port: number, host: string, isReady: () => boolean): Server {
-  const server = createServer((request, response) => {
-    const ready = request.url === '/healthz' || isReady();
+function createHealth(isReady: () => boolean): Server {
+  return createServer(({ url = '' }, response) => {
+    const path = url.split('?', 1)[0];
+    const isKnown = path === '/healthz' || path === '/readyz';
+    const ready = path === '/healthz' || isReady();
+    const status = ready ? 200 : 503;
     response
-      .writeHead(ready ? 200 : 503, { 'content-type': 'application/json' })
-      .end(JSON.stringify({ status: ready ? 'ok' : 'unavailable' }));
+      .writeHead(isKnown ? status : 404, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ status: isKnown ? (ready ? 'ok' : 'unavailable') : 'not found' }));
   });
-  return server.listen(port, host);
+}
+
+/** The bundle that the settings name, or one made from the sources. */
+async function bundleOf({ workflowBundle: named }: Deps['config']['temporal']): Promise<string> {
+  if (!named) return cachedBundle(join(process.cwd(), '.signalbox', 'bundles'));
+  if (existsSync(named)) return named;
+  throw new Error(`WORKFLOW_BUNDLE names ${named}, which does not exist; leave it empty to build one at start`);
 }
 
 async function main(): Promise<void> {
@@ -62,10 +88,11 @@ async function main(): Promise<void> {
     cache: createExecutionCache(context.store),
     background: createBackground(context),
   };
-  const bundle =
-    context.config.temporal.workflowBundle || (await cachedBundle(join(process.cwd(), '.signalbox', 'bundles')));
+  const bundle = await bundleOf(context.config.temporal);
   const { worker, connection } = await connectPatiently(deps, bundle);
-  const health = serveHealth(context.config.workerPort, context.config.host, () => worker.getState() === 'RUNNING');
+  const health = createHealth(() => worker.getState() === 'RUNNING');
+  const { host, workerPort: port } = context.config;
+  await listen(health, { host, port, setting: 'WORKER_PORT' });
   onStopSignal(async () => {
     if (worker.getState() === 'RUNNING') worker.shutdown();
     await finished;

@@ -1,0 +1,94 @@
+/** What processes say at start when a setting cannot work, and what they wait for. */
+import { spawn } from 'node:child_process';
+import { createServer, type AddressInfo } from 'node:net';
+import { choosePort } from '../../../scripts/services/ports';
+import { joinStack, waitFor, type Harness } from '../../support/harness';
+import { compiled } from '../../support/global-build';
+
+let harness: Harness;
+beforeAll(() => {
+  harness = joinStack();
+});
+afterAll(() => harness.close());
+
+interface Start {
+  said: () => string;
+  code: () => number | null;
+  end: () => void;
+}
+
+function start(script: string, env: Record<string, string>): Start {
+  const child = spawn(process.execPath, [compiled(script)], {
+    env: { PATH: process.env['PATH'] ?? '', ...harness.address.env, PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  const note = (chunk: Buffer): void => {
+    said += chunk.toString();
+  };
+  child.stdout.on('data', note);
+  child.stderr.on('data', note);
+  return { said: () => said, code: () => child.exitCode, end: () => child.kill('SIGKILL') };
+}
+
+async function refusal(script: string, env: Record<string, string>): Promise<string> {
+  const started = start(script, env);
+  try {
+    await waitFor(async () => started.code() !== null, {
+      timeoutMs: 20_000,
+      what: `the end; it said ${started.said()}`,
+    });
+    expect(started.code()).toBe(1);
+    return started.said();
+  } finally {
+    started.end();
+  }
+}
+
+const API = 'src/main.ts';
+const WORKER = 'worker/main.ts';
+
+test.each([
+  [API, { MONGODB_URI: 'notauri' }, /^MONGODB_URI must be an address such as .*\n$/],
+  [WORKER, { MONGODB_URI: 'notauri' }, /^MONGODB_URI must be an address such as .*\n$/],
+  [WORKER, { WORKFLOW_BUNDLE: '/nope.js' }, /^WORKFLOW_BUNDLE names \/nope.js, which does not exist.*\n$/],
+  [WORKER, { LOG_LEVEL: 'verbose' }, /^LOG_LEVEL must be one of debug, .*\n$/],
+])('%s with %j ends with one sentence', async (script, env, sentence) => {
+  expect(await refusal(script, env)).toMatch(sentence);
+});
+
+test('a port that is taken is named with its setting', async () => {
+  const holder = createServer();
+  await new Promise<void>((done) => holder.listen(0, '127.0.0.1', done));
+  const taken = String((holder.address() as AddressInfo).port);
+  try {
+    expect(await refusal(API, { PORT: taken })).toContain(`PORT ${taken} is taken on 127.0.0.1`);
+    expect(await refusal(WORKER, { WORKER_PORT: taken })).toContain(`WORKER_PORT ${taken} is taken on 127.0.0.1`);
+  } finally {
+    holder.close();
+  }
+});
+
+test('a worker waits for a namespace that does not exist yet, and names it', async () => {
+  const worker = start(WORKER, { TEMPORAL_NAMESPACE: 'nope' });
+  try {
+    await waitFor(async () => worker.said().includes('waiting for the engine'), { timeoutMs: 20_000, what: 'a word' });
+    expect(worker.said()).toContain('there is no TEMPORAL_NAMESPACE nope; make it with');
+    expect(worker.code()).toBeNull();
+  } finally {
+    worker.end();
+  }
+});
+
+test('the worker’s health port knows its two paths and no other', async () => {
+  const port = String(await choosePort());
+  const worker = start(WORKER, { WORKER_PORT: port });
+  try {
+    await waitFor(async () => worker.said().includes('worker ready'), { timeoutMs: 30_000, what: 'ready' });
+    const paths = ['/healthz', '/readyz', '/', '/metrics'];
+    const answers = paths.map(async (path) => (await fetch(`http://127.0.0.1:${port}${path}`)).status);
+    expect(await Promise.all(answers)).toEqual([200, 200, 404, 404]);
+  } finally {
+    worker.end();
+  }
+});
