@@ -65,6 +65,8 @@ export interface Operation<
   bodyBytesMax?: number;
   /** What is addressed can hardly be changed by anybody: an invalid body is refused as that, and not for what it says. */
   fixed?: { isAt: (params: Readonly<Record<string, unknown>>) => boolean; why: string };
+  /** Findings say what was sent: the body holds a record's fields, and no secret. */
+  echoes?: true;
   /** Example request bodies, validated by a test and shown in OpenAPI. */
   examples?: Record<string, unknown>;
   /** Field of the reply that is shown once and never stored: a replay by idempotency key has null there. */

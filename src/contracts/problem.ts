@@ -91,6 +91,8 @@ export interface Finding {
   code: string;
   message: string;
   suggestion?: string;
+  /** The value that was sent, where it is one value of a record and no secret. */
+  got?: string | number | boolean | null;
 }
 
 interface ProblemOptions {

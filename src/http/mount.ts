@@ -237,7 +237,7 @@ function routeOf(operation: Operation, handler: Handler<Operation, Context> | un
     handler,
     params: operation.params ? textValidator(operation.params) : null,
     query: operation.query ? textValidator(operation.query) : null,
-    body: operation.body ? bodyValidator(operation.body) : null,
+    body: operation.body ? bodyValidator(operation.body, operation.echoes) : null,
     ways: waysOf(operation, parts.versions),
     notice: noticeOf(operation, parts.context),
   };

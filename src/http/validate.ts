@@ -117,6 +117,9 @@ const WORDINGS: Record<string, Wording> = {
       suggestion: nearest(textOf(given), types),
     };
   },
+  minProperties: (error) => ({
+    message: error.instancePath === '' ? 'name at least one field' : (error.message ?? 'is empty'),
+  }),
   format: (error) => ({ message: `must be a ${String(param(error, 'format'))}` }),
   pattern: (error) => {
     const { description } = (error.parentSchema ?? {}) as { description?: string };
@@ -138,17 +141,44 @@ function discriminators(error: ErrorObject): string[] {
 
 const NESTING: readonly string[] = ['oneOf', 'anyOf', 'if', 'propertyNames'];
 
+const NULL_REFUSED_BY: ReadonlySet<string> = new Set(['type', 'enum']);
+const isBranch = ({ schemaPath }: ErrorObject): boolean => /\/(anyOf|oneOf)\//.test(schemaPath);
+
+/** A null among values that are all texts fails their type, too. */
+const isSaidByEnum = (error: ErrorObject, all: ErrorObject[]): boolean =>
+  error.keyword === 'type' &&
+  error.data === null &&
+  all.some((other) => other.keyword === 'enum' && other.parentSchema === error.parentSchema);
+
 /** `if`, `oneOf`, `anyOf` and `propertyNames` only say that their members failed; the members' own errors are the useful ones. */
 const isNoise = (error: ErrorObject, all: ErrorObject[]): boolean =>
-  NESTING.includes(error.keyword) &&
-  all.some((other) => other.instancePath.startsWith(error.instancePath) && other !== error);
+  isSaidByEnum(error, all) ||
+  (NESTING.includes(error.keyword) &&
+    all.some((other) => other.instancePath.startsWith(error.instancePath) && other !== error));
 
 /** A name that is not allowed is pointed at itself, escaped as pointers are. */
 const pathOf = ({ instancePath, propertyName }: ErrorObject): string =>
   propertyName === undefined ? instancePath : below(instancePath, propertyName);
 
-function findingOf(error: ErrorObject): Finding {
+/** Where null is not allowed people meant to clear the field: that it cannot be is the news. */
+function wordingOf(error: ErrorObject): ReturnType<Wording> {
   const worded = WORDINGS[error.keyword]?.(error) ?? { message: error.message ?? 'is not valid' };
+  const isRefusedNull = error.data === null && NULL_REFUSED_BY.has(error.keyword) && !isBranch(error);
+  return isRefusedNull ? { message: `${worded.message} and cannot be null` } : worded;
+}
+
+const GOT_MAX = 100;
+
+/** The value that was sent, where it is one value; of a long text the beginning. */
+function gotOf({ data, keyword, propertyName }: ErrorObject): Pick<Finding, 'got'> {
+  if (propertyName !== undefined || keyword === 'discriminator') return {};
+  if (typeof data === 'string') return { got: Array.from(data).slice(0, GOT_MAX).join('') };
+  const isScalar = data === null || typeof data === 'number' || typeof data === 'boolean';
+  return isScalar ? { got: data } : {};
+}
+
+function findingOf(error: ErrorObject): Finding {
+  const worded = wordingOf(error);
   return {
     path: worded.path ?? pathOf(error),
     code: error.keyword === 'additionalProperties' ? 'unknown_field' : error.keyword,
@@ -158,14 +188,17 @@ function findingOf(error: ErrorObject): Finding {
 }
 
 /** Compiles at the first use: hundreds at once take a second of every start, and few are needed in the first one. */
-function validatorOf(compile: () => ValidateFunction): Validator {
+function validatorOf(compile: () => ValidateFunction, echoes = false): Validator {
   let validate: ValidateFunction | null = null;
   return (value) => {
     validate ??= compile();
     if (validate(value)) return [];
     const errors = likeliest(validate.errors ?? []);
     const useful = errors.filter((error) => !isNoise(error, errors));
-    const worded = useful.map((error) => ({ error, finding: findingOf(error) }));
+    const worded = useful.map((error) => ({
+      error,
+      finding: { ...findingOf(error), ...(echoes ? gotOf(error) : {}) },
+    }));
     const failed = errors.filter(({ keyword }) => keyword === 'anyOf');
     const findings = joinAlternatives(worded, failed);
     const seen = new Map(findings.map((finding) => [`${finding.path} ${finding.message}`, finding]));
@@ -178,8 +211,9 @@ const compiled = (ajv: Ajv2020, schema: TSchema): ValidateFunction => {
   return known ?? ajv.compile(schema);
 };
 
-/** Checks a JSON body as it is; nothing is converted. */
-export const bodyValidator = (schema: TSchema): Validator => validatorOf(() => compiled(strict, schema));
+/** Checks a JSON body as it is; nothing is converted. One that `echoes` says what was sent in place of what it wants. */
+export const bodyValidator = (schema: TSchema, echoes = false): Validator =>
+  validatorOf(() => compiled(strict, schema), echoes);
 
 const TRUTH: Record<string, boolean> = { true: true, false: false };
 

@@ -149,14 +149,14 @@ const writes = ({ row, base, path, item, named, within, access, id, one, shown }
   create: {
     ...base, id: id('create'), method: 'POST', path,
     summary: `Create ${article(one)}`,
-    access: access('products:write'), ...within, body: schemasOf(row).create, examples: { [row.singular]: row.examples.create },
+    access: access('products:write'), ...within, body: schemasOf(row).create, echoes: true, examples: { [row.singular]: row.examples.create },
     responses: { 201: shown }, errors: [...ifWithin(row), 'conflict'],
   },
   update: {
     ...base, id: id('update'), method: 'PATCH', path: `${path}/${item}`,
     summary: `Change ${article(one)}; only the fields sent are changed`,
     description: '`null` clears an optional field. With `If-Match` the change is made only to the version that was read.',
-    access: access('products:write'), params: named, body: schemasOf(row).patch, examples: { change: row.examples.update },
+    access: access('products:write'), params: named, body: schemasOf(row).patch, echoes: true, examples: { change: row.examples.update },
     responses: { 200: shown }, errors: ['not_found', 'conflict', 'version_conflict'],
   },
   delete: {
@@ -200,7 +200,7 @@ const current = ({ row, base, path, access, id, one }: Place): Record<'getCurren
     ...base, id: id('updateCurrent'), method: 'PATCH', path: `${path}/current`,
     summary: `Change the ${one} in force; only the fields sent are changed`,
     description: 'The first change makes the record, so it must bring the required fields. With `If-Match` the change is made only to the version that was read, version 0 included.',
-    access: access('products:write'), body: schemasOf(row).patch, examples: { first: row.examples.create, change: row.examples.update },
+    access: access('products:write'), body: schemasOf(row).patch, echoes: true, examples: { first: row.examples.create, change: row.examples.update },
     responses: { 200: schemasOf(row).record }, errors: ['conflict', 'version_conflict'],
   },
 });

@@ -214,6 +214,40 @@ describe('304', () => {
 });
 
 describe('400', () => {
+  const findingsOf = async (method: string, path: string, body?: unknown) =>
+    rules(await desk.call(method, path, body === undefined ? {} : { body }));
+
+  test('a finding says what was sent, when that is one value, and no more than 100 characters of it', async () => {
+    expect(await findingsOf('POST', '/psa/api/tickets', { subject: 'x', priority: 'urgent' })).toEqual([
+      expect.objectContaining({ path: '/priority', rule: 'enum', got: 'urgent' }),
+    ]);
+    expect(await findingsOf('POST', '/psa/api/tickets', { subject: 'x'.repeat(300), escalationLevel: 9 })).toEqual([
+      expect.objectContaining({ path: '/subject', got: 'x'.repeat(100) }),
+      expect.objectContaining({ path: '/escalationLevel', got: 9 }),
+    ]);
+    for (const body of [{ subject: ['x'] }, { subject: { a: 1 } }, {}, { subject: 'x', other: 1 }])
+      for (const finding of await findingsOf('POST', '/psa/api/tickets', body))
+        expect(finding).not.toHaveProperty('got');
+  });
+
+  test('what a refusal says can be acted on', async () => {
+    const id = await create('/psa/api/tickets', { subject: 'x' });
+    const at = `/psa/api/tickets/${id}`;
+    expect(await findingsOf('PATCH', at, {})).toMatchObject([{ path: '', message: 'name at least one field' }]);
+    expect(await findingsOf('PATCH', at, { subject: null })).toMatchObject([
+      { path: '/subject', message: 'must be string and cannot be null', got: null },
+    ]);
+    expect(await findingsOf('PATCH', at, { status: null })).toMatchObject([
+      { path: '/status', message: expect.stringMatching(/^must be one of new, .* and cannot be null$/) as unknown },
+    ]);
+    expect(await findingsOf('PATCH', at, { customFields: { 'a b': 1 } })).toMatchObject([
+      { path: '/customFields/a b', message: expect.stringMatching(/^this key must be a letter, followed/) as unknown },
+    ]);
+    expect(await findingsOf('GET', '/psa/api/tickets?externalRefs=4711')).toMatchObject([
+      { path: 'externalRefs', message: expect.stringMatching(/<system>:<id>/) as unknown },
+    ]);
+  });
+
   test('a misspelt field is refused and the right one is named', async () => {
     const answer = await desk.call('POST', '/psa/api/tickets', { body: { subject: 'x', prioriti: 'high' } });
     expect(answer).toMatchObject({ status: 400, body: { code: 'VALIDATION_FAILED' } });

@@ -27,7 +27,7 @@ test.each<[string, TSchema, unknown, string[]]>([
   ],
   ['faults deeper inside', Nullable(Named), { name: 'a' }, ['/field/name: must NOT have fewer than 3 characters']],
   ['a missing field', Nullable(Named), {}, ['/field/name: name is required']],
-  ['null where it may not be', Named, null, ['/field: must be object']],
+  ['null where it may not be', Named, null, ['/field: must be object and cannot be null']],
 ])('%s', (_name, schema, value, expected) => {
   expect(findings(schema, value)).toEqual(expected);
 });
