@@ -18,14 +18,17 @@ export function readKey(header: string): string | null {
 
 const sha256 = (...parts: string[]): string => hash('sha256', JSON.stringify(parts), 'base64url');
 
-/** Whose key it is and for what: another tenant, credential, method or path has a key of its own by the same text. */
+/**
+ * Whose key it is and for what: another tenant, credential, operation or record has a key of its own by the same text.
+ * An address that is written in another way, with a slash at its end or with escapes, stands for the same.
+ */
 export const scopeOf = (parts: {
   orgId: string;
   credential: string;
-  method: string;
-  path: string;
+  operation: string;
+  params: unknown;
   key: string;
-}): string => `${parts.orgId}:${sha256(parts.credential, parts.method, parts.path, parts.key)}`;
+}): string => `${parts.orgId}:${sha256(parts.credential, parts.operation, sortedJson(parts.params), parts.key)}`;
 
 /** What was asked for: the same key with another body or query is a mistake of the caller. */
 export const fingerprintOf = (asked: { body: unknown; query: unknown }): string =>

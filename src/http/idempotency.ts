@@ -50,7 +50,7 @@ interface Asked {
   operation: Operation;
   request: Request;
   principal: Principal;
-  input: { query: unknown; body: unknown };
+  input: { params: unknown; query: unknown; body: unknown };
 }
 
 /** The key of a request; null when it has none, or none that counts. */
@@ -113,10 +113,9 @@ export async function enterOnce(
   asked: Asked,
   key: string,
 ): Promise<{ run: Run } | { replay: Replay }> {
-  const { request, principal, input } = asked;
-  const path = request.originalUrl.split('?', 1)[0] ?? '';
+  const { operation, principal, input } = asked;
   const credential = `${principal.kind} ${principal.id}`;
-  const _id = scopeOf({ orgId: principal.orgId, credential, method: request.method, path, key });
+  const _id = scopeOf({ orgId: principal.orgId, credential, operation: operation.id, params: input.params, key });
   const fingerprint = fingerprintOf(input);
   for (let attempt = 0; attempt < RESERVE_ATTEMPTS; attempt += 1) {
     const now = context.clock.now();

@@ -63,6 +63,7 @@ interface Exchange {
 }
 
 const REFUSED_FROM = 400;
+const UNAVAILABLE_FROM = 500;
 
 function sendReplay(response: Response, replay: Replay, way: Way | undefined, context: Context): void {
   const { status, headers, body } = replay;
@@ -164,6 +165,10 @@ const logLine = (exchange: Exchange, operationId: string, context: Context): voi
   });
 };
 
+/** On a spent limit only a 304 is free: a request that is told anything else would count, and is told that it cannot. */
+const refusalFor = (error: unknown, admission: Admission | null): unknown =>
+  toProblem(error).status < UNAVAILABLE_FROM ? (admission?.exhausted ?? error) : error;
+
 /**
  * Admits a request. A read begins while it is charged, so that it takes the time of the longer of the two; nobody sees
  * what it finds unless the caller is admitted as who it was begun for.
@@ -200,7 +205,7 @@ function serve(route: Route, parts: MountParts): RequestHandler {
       answer(await (begun ?? perform(route, exchange, admission, parts)), exchange, context);
     } catch (error) {
       if (!exchange.admission) setHeaders(response, guard.headersFor(request));
-      refuse(error, route.operation.service, exchange, context);
+      refuse(refusalFor(error, exchange.admission), route.operation.service, exchange, context);
       // Our own outage costs the caller nothing; the headers have left with the reply already.
       if (response.statusCode === 503) void exchange.admission?.refund();
     }

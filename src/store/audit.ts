@@ -146,7 +146,8 @@ export async function pageOfAudit(
     ...(actor ? { 'actor.id': actor } : {}),
     ...(target ? { 'target.id': target } : {}),
     ...(from || to ? { at: { ...(from ? { $gte: from } : {}), ...(to ? { $lte: to } : {}) } } : {}),
-    ...(page.before === null ? {} : { sequence: { $lt: page.before } }),
+    // Nothing stands before the first entry: what was put there is in no chain, so nothing would tell that it is false.
+    sequence: { $gte: 1, ...(page.before === null ? {} : { $lt: page.before }) },
   };
   const found = auditEntries.in(store).find(filter as never);
   const rows = await found.sort({ sequence: -1 }).limit(page.limit).lean<AuditRecord[]>();

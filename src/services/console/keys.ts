@@ -19,6 +19,7 @@ import {
   revokeKey,
   type KeyRecord,
 } from '../../store/keys';
+import { raiseEpoch } from '../../store/guards';
 import { readUsage, type UsageFigures } from '../../store/usage';
 import { requireFutureExpiry, requireGrantable } from './key-rules';
 import { readTagOf, requireMatch, tagHeader, tagOf, type Headers } from './record-tags';
@@ -206,8 +207,11 @@ export const keyHandlers: KeyHandlers = {
     const held = await ownKey(context, principal, params.id);
     // An earlier run of this request has made the change already, so the version it was meant for is gone.
     const isMade = isRepeat && changedFields(held, { ...held, ...requested(body) }).length === 0;
-    if (isMade) requireNotRevoked(held);
-    else {
+    if (isMade) {
+      requireNotRevoked(held);
+      // That run may have died before other processes were told.
+      await raiseEpoch(context.store, held.orgId);
+    } else {
       requireMatch(headers, held);
       requireActive(held, context.clock.now());
     }

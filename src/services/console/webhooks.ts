@@ -23,6 +23,7 @@ import {
   type WebhookChange,
   type WebhookRecord,
 } from '../../store/webhooks';
+import { raiseEpoch } from '../../store/guards';
 import { readTagOf, requireMatch, tagHeader, tagOf, type Headers } from './record-tags';
 import { eventTypeEntries, presented } from './webhook-view';
 
@@ -196,6 +197,8 @@ export const webhookHandlers: WebhookHandlers = {
     // An earlier run of this request has made the change already, so the version it was meant for is gone.
     const isMade = isRepeat && changedFields(held, { ...held, ...body }).length === 0;
     if (!isMade) requireMatch(headers, held);
+    // That run may have died before other processes were told.
+    else await raiseEpoch(context.store, held.orgId);
     const checked = { eventTypes: body.eventTypes ?? held.eventTypes, filters: body.filters ?? held.filters };
     requireValid(context, { ...checked, ...(body.url === undefined ? {} : { url: body.url }) });
     const fields: WebhookChange = {
@@ -232,9 +235,11 @@ export const webhookHandlers: WebhookHandlers = {
     return { status: 201, headers: tagHeader(record), body: { ...(await presented(context, record)), secret } };
   },
 
-  async enableWebhook({ params, principal, context, headers }) {
+  async enableWebhook({ params, principal, context, headers, isRepeat }) {
     const held = await ownWebhook(context, principal, params.id);
-    requireMatch(headers, held);
+    const isEnabled = held.status === 'active' && held.failingSince === null;
+    // An earlier run of this request has made the change, so the version it was meant for is gone.
+    if (!(isRepeat && isEnabled)) requireMatch(headers, held);
     const healthy: WebhookChange = {
       status: 'active',
       disabledReason: null,
@@ -244,10 +249,9 @@ export const webhookHandlers: WebhookHandlers = {
       noticeStage: 0,
       noticeDue: false,
     };
-    const record =
-      held.status === 'active' && held.failingSince === null
-        ? held
-        : await change(context, held, () => ({ ...healthy, updatedAt: context.clock.now() }), headers);
+    const record = isEnabled
+      ? held
+      : await change(context, held, () => ({ ...healthy, updatedAt: context.clock.now() }), headers);
     return { status: 200, etag: tagOf(record), body: await presented(context, record) };
   },
 

@@ -397,6 +397,17 @@ describe('the chain', () => {
     expect(await verified(call)).toMatchObject({ isIntact: false, firstBroken: { sequence: 5, reason: 'missing' } });
   });
 
+  test('what is put before the first entry is not shown: it is in no chain', async () => {
+    const org = await harness.newOrg();
+    const { call } = await ownerOf(org);
+    await ok(call('POST', agents, definitionWith([VARIABLES])));
+    const rows = auditEntries.in(harness.store).collection;
+    const first = await rows.findOne({ orgId: org.id, sequence: 1 });
+    const put = { ...first, _id: `${org.id}:0`, id: 'aud_put', sequence: 0, action: 'approval.approved' };
+    await rows.insertOne(put as never);
+    expect((await entriesOf(call)).map(({ sequence }) => sequence)).toEqual([1]);
+  });
+
   test('a hundred appends at once from two connections make one line, and repeats of a cause add nothing', async () => {
     const store = await openTestStore();
     const other = openStore(store.uri);

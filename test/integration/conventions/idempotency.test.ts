@@ -2,6 +2,7 @@
 import { hashKey, lastFour, mintKey } from '../../../src/domain/api-key';
 import { newId } from '../../../src/domain/ids';
 import { readConfig } from '../../../src/config';
+import { raiseEpoch } from '../../../src/store/guards';
 import { insertKey } from '../../../src/store/keys';
 import { signIn, testContext } from '../auth/support';
 import { activeAgent, definitionWith, onTicketCreated, run, VARIABLES } from '../../support/agents';
@@ -64,6 +65,15 @@ describe('a key that was used', () => {
     expect([second.status, isReplay(second), second.text]).toEqual([201, true, first.text]);
     for (const name of ['etag', 'location']) expect(second.headers.get(name)).toBe(first.headers.get(name));
     expect(await ticketIds(org)).toEqual([text(first.body['id'])]);
+  });
+
+  test('so does the same request under another spelling of its address', async () => {
+    const org = await harness.newOrg();
+    const spellings = [TICKETS, `${TICKETS}/`, '/psa/api/ticket%73', '/psa/api/%74ickets'];
+    const answers: Answer[] = [];
+    for (const path of spellings) answers.push(await post(org, path, ticket(), 'spelt'));
+    expect(answers.map(isReplay)).toEqual([false, true, true, true]);
+    expect(await ticketIds(org)).toHaveLength(1);
   });
 
   test('another body is refused with 422, and nothing is made', async () => {
@@ -201,6 +211,26 @@ describe('a process that died after the effect and before the answer', () => {
     expect((await org.call('GET', path)).body['version']).toBe(2);
   });
 
+  test('a webhook endpoint that is enabled with If-Match', async () => {
+    const org = await harness.newOrg();
+    const endpoint = { url: 'https://hooks.example.com/x', eventTypes: ['psa:custom.*'] };
+    const made = await org.call('POST', '/console/api/webhooks', endpoint);
+    const path = `/console/api/webhooks/${text(made.body['id'])}`;
+    await harness.store.connection
+      .collection('webhooks')
+      .updateOne({ _id: made.body['id'] } as never, { $set: { status: 'disabled' }, $inc: { version: 1 } });
+    const off = await org.call('GET', path);
+    const headers = keyed('enable', { 'if-match': off.headers.get('etag') ?? '' });
+    const first = await org.call('POST', `${path}/enable`, undefined, headers);
+    await forgetAnswers(org);
+    const repeated = await org.call('POST', `${path}/enable`, undefined, headers);
+    expect([off, first, repeated].map(({ status, body }) => [status, body['status']])).toEqual([
+      [200, 'disabled'],
+      [200, 'active'],
+      [200, 'active'],
+    ]);
+  });
+
   test('agents and clones', async () => {
     const org = await harness.newOrg();
     const first = await post(org, '/agents/api/agents', definitionWith([VARIABLES]), 'one');
@@ -286,6 +316,27 @@ describe('API keys, whose secret is shown once', () => {
     expect([second.status, text(second.body['id'])]).toEqual([201, text(first.body['id'])]);
     expect(await works(text(second.body['key']))).toBe(200);
     expect(await works(text(first.body['key']))).toBe(401);
+  });
+
+  test('scopes that are taken away are gone when a repeat is answered, also if the first run told nobody', async () => {
+    const org = await harness.newOrg();
+    const call = await owner(org);
+    const wide = { ...draft, scopes: ['PSA', 'CRM'] };
+    const { body: made } = await call('POST', KEYS, wide);
+    const narrow = () => call('PATCH', `${KEYS}/${text(made['id'])}`, { scopes: ['CRM'] }, keyed('narrow'));
+    await narrow();
+    await forgetAnswers(org);
+    const write = (scopes: string[]) =>
+      harness.store.connection
+        .collection('api_keys')
+        .updateOne({ _id: made['id'] } as never, { $set: { scopes }, $inc: { version: 1 } });
+    // As it was before, known to the API; then a run that died between its write and telling everybody.
+    await write(wide.scopes);
+    await raiseEpoch(harness.store, org.id);
+    expect(await works(text(made['key']))).toBe(200);
+    await write(['CRM']);
+    expect((await narrow()).status).toBe(200);
+    expect(await works(text(made['key']))).toBe(403);
   });
 
   test('a rotation and a change with If-Match are made once', async () => {

@@ -25,16 +25,17 @@ test('requests that differ in body or query have different fingerprints', () => 
   expect(new Set(asked.map(fingerprintOf)).size).toBe(asked.length);
 });
 
-test('whatever differs about the caller or the path, the key is another', () => {
-  const base = { orgId: 'org_a', credential: 'key k', method: 'POST', path: '/x', key: 'one' };
+test('whatever differs about the caller, the operation or its record, the key is another', () => {
+  const base = { orgId: 'org_a', credential: 'key k', operation: 'renew', params: { id: 'x' }, key: 'one' };
   const others = [
     base,
     { ...base, orgId: 'org_b' },
     { ...base, credential: 'key l' },
-    { ...base, method: 'PATCH' },
-    { ...base, path: '/y' },
+    { ...base, operation: 'update' },
+    { ...base, params: { id: 'y' } },
+    { ...base, params: {} },
     { ...base, key: 'two' },
-    { ...base, credential: 'key k POST', method: '' },
+    { ...base, credential: 'key k renew', operation: '' },
   ];
   expect(new Set(others.map(scopeOf)).size).toBe(others.length);
 });

@@ -1,0 +1,27 @@
+/** Polling on a spent limit: a 304 is free, and everything else is the refusal, whatever the request would have met. */
+import { joinStack, type Harness } from '../../support/harness';
+
+let harness: Harness;
+beforeAll(() => {
+  harness = joinStack();
+});
+afterAll(() => harness.close());
+
+const TICKETS = '/psa/api/tickets';
+
+test('what is not there, and what cannot be asked, is told as 429 like all else', async () => {
+  const org = await harness.newOrg({ rate: 3 });
+  const known = await org.call('GET', TICKETS);
+  const missing = `${TICKETS}/tkt_01KAJ5Q3Z8M4T7V9X2B6C1D0EF`;
+  expect((await org.call('GET', missing)).status).toBe(404);
+  expect((await org.call('GET', `${TICKETS}?nope=1`)).status).toBe(400);
+  expect((await org.call('GET', missing)).status).toBe(429);
+  const poll = async (path: string, tag = 'W/"x"') => {
+    const answer = await org.call('GET', path, undefined, { 'if-none-match': tag });
+    return [answer.status, answer.headers.has('retry-after')];
+  };
+  expect(await poll(missing)).toEqual([429, true]);
+  expect(await poll(`${TICKETS}?nope=1`)).toEqual([429, true]);
+  expect(await poll(TICKETS)).toEqual([429, true]);
+  expect(await poll(TICKETS, known.headers.get('etag') ?? '')).toEqual([304, false]);
+});
