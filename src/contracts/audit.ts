@@ -6,6 +6,7 @@ export const AUDIT_ACTIONS = [
   'api_key.updated',
   'api_key.rotated',
   'api_key.revoked',
+  'user.created',
   'agent.created',
   'agent.updated',
   'agent.activated',
@@ -52,7 +53,9 @@ export const AuditEntry = Type.Object(
     sequence: Type.Integer({ minimum: 1, description: '1, 2, 3 … without gaps, per tenant' }),
     at: Timestamp(),
     actor: Type.Object({
-      kind: Enum(ACTOR_KINDS, { description: '`operator` decided in the engine’s Web UI' }),
+      kind: Enum(ACTOR_KINDS, {
+        description: '`operator` decided in the engine’s Web UI, or ran the setup command (`setup`)',
+      }),
       id: Type.String(),
       label: Nullable(Type.String({ description: 'The e-mail address of a user or client user' })),
       ip: Nullable(Type.String({ description: 'Known for sign-ins only' })),

@@ -29,6 +29,8 @@ export interface Deed {
   cause?: (string | number)[];
 }
 
+/** Whom the trail, and the keys it made, name for the setup command. */
+export const SETUP_ACTOR = 'setup';
 /** How long a failed append waits before each further attempt. */
 const PAUSES_MS = [50, 200, 800];
 /** A store that takes this long to fail is not asked again while the caller waits. */
@@ -88,6 +90,12 @@ function draftOf(context: Place, orgId: string, actor: Actor, deed: Deed): Omit<
 /** Records what the caller has just done. */
 export function audit({ context, principal, requestId }: Asked, deed: Deed): Promise<void> {
   return write(context, { ...draftOf(context, principal.orgId, actorOf(principal), deed), requestId });
+}
+
+/** Records what the setup command did for whoever may run it beside the store. */
+export function auditSetup(context: Place, orgId: string, deed: Deed): Promise<void> {
+  const actor: Actor = { kind: 'operator', id: SETUP_ACTOR, label: null, ip: null };
+  return write(context, { ...draftOf(context, orgId, actor, deed), requestId: null });
 }
 
 /** Records an attempt to sign in: the caller belongs to no org yet, the user does. */

@@ -1,7 +1,7 @@
 /** The audit trail of each tenant: appended to, read, never changed. The number in the id makes the chain one line. */
 import type { AuditEntry } from '../contracts/audit';
 import { Json, Nullable, Type, type Static } from '../contracts/schema';
-import { GENESIS, linkedTo, type AuditDraft, type ChainHead } from '../domain/audit';
+import { followChain, GENESIS, linkedTo, type AuditDraft, type ChainHead } from '../domain/audit';
 import { collection, Instant, isDuplicate, type Store } from './collection';
 
 const AuditRecord = Type.Object({
@@ -33,6 +33,9 @@ export const auditEntries = collection('audit_entries', AuditRecord, [
 /** Each lost attempt means that another process appended, so many in a row are as good as impossible. */
 const APPEND_ATTEMPTS = 200;
 const CHAINS_MAX = 10_000;
+/** Entries that are read at a time by a walk, and how often it reads. */
+const BATCH = 1_000;
+const BATCHES_MAX = 100;
 
 /** What this process knows of a tenant's chain. Appends of one process queue up; only processes compete. */
 interface Chain {
@@ -121,7 +124,7 @@ export const hasAudit = async (store: Store, id: string): Promise<boolean> =>
   (await auditEntries.in(store).exists({ id })) !== null;
 
 /** The end of the chain as this process last wrote it; null when it wrote none. */
-export const rememberedHead = (store: Store, orgId: string): ChainHead | null =>
+const rememberedHead = (store: Store, orgId: string): ChainHead | null =>
   opened.get(store.connection)?.get(orgId)?.head ?? null;
 
 export interface AuditQuery {
@@ -159,4 +162,23 @@ export async function auditFrom(store: Store, orgId: string, sequence: number, l
   const found = auditEntries.in(store).find({ orgId, sequence: { $gte: sequence } });
   const rows = await found.sort({ sequence: 1 }).limit(limit).lean<AuditRecord[]>();
   return rows.map(entryOf);
+}
+
+/** Checks the chain from `start` on; it has not `ended` when it is longer than one walk. */
+export async function walkAudit(store: Store, orgId: string, start: ChainHead) {
+  // Read before the walk: what this process had written by now must be met on the way.
+  const written = rememberedHead(store, orgId);
+  let head = start;
+  for (let batch = 0; batch < BATCHES_MAX; batch += 1) {
+    const entries = await auditFrom(store, orgId, head.sequence + 1, BATCH);
+    const followed = followChain(head, entries);
+    head = followed.head;
+    if (followed.fault) return { head, fault: followed.fault, ended: true };
+    if (entries.length < BATCH) {
+      const isCutOff = written !== null && written.sequence > head.sequence;
+      const fault = isCutOff ? { sequence: head.sequence + 1, reason: 'missing' as const } : null;
+      return { head, fault, ended: true };
+    }
+  }
+  return { head, fault: null, ended: false };
 }

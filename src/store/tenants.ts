@@ -27,6 +27,12 @@ export async function readTenant(store: Store, orgId: string): Promise<TenantRec
   return tenants.in(store).findById(orgId).lean<TenantRecord>();
 }
 
+/** Ids of tenants, as many as a person reads. */
+export async function listTenantIds(store: Store, limit: number): Promise<string[]> {
+  const found = await tenants.in(store).find({}, { _id: 1 }).sort({ _id: 1 }).limit(limit).lean<{ _id: string }[]>();
+  return found.map(({ _id }) => _id);
+}
+
 /** Adds a tenant with its guard document unless it exists. */
 export async function ensureTenant(store: Store, tenant: TenantRecord): Promise<void> {
   const { _id, ...fields } = tenant;
