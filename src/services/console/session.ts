@@ -111,7 +111,9 @@ export const sessionHandlers: SessionHandlers = {
   async signIn(call) {
     const { body, context, principal } = call;
     if (context.config.mode !== 'development') {
-      throw problem('not_found', { message: 'Signing in by password exists in development mode only; use SSO.' });
+      throw problem('not_found', {
+        message: 'Signing in by password exists in development mode only; use an API key.',
+      });
     }
     const throttle = throttleOf(context.store);
     // An anonymous principal is named after its network address.
