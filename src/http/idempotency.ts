@@ -114,7 +114,9 @@ export async function enterOnce(
   key: string,
 ): Promise<{ run: Run } | { replay: Replay }> {
   const { operation, principal, input } = asked;
-  const credential = `${principal.kind} ${principal.id}`;
+  // Somebody who moved to another client is answered nothing that was answered to them at the former one.
+  const company = principal.kind === 'portal' ? ` ${principal.companyId}` : '';
+  const credential = `${principal.kind} ${principal.id}${company}`;
   const _id = scopeOf({ orgId: principal.orgId, credential, operation: operation.id, params: input.params, key });
   const fingerprint = fingerprintOf(input);
   for (let attempt = 0; attempt < RESERVE_ATTEMPTS; attempt += 1) {

@@ -46,9 +46,9 @@ export const clientUsers = resource({
     actions: { list: 'people:read', get: 'people:read', create: 'people:invite', update: 'profile:write' },
     shows: ['email', 'firstName', 'lastName', 'companyId', 'contactId', 'role', 'status', 'lastLoginAt'],
     belongs: 'companyId',
-    // Only admins invite, and no role is above theirs.
+    // Only admins invite, and no role is above theirs. Which contact somebody is, staff say: approvals go by it.
     create: {
-      takes: { email: 'any', firstName: 'any', lastName: 'any', companyId: 'any', contactId: 'any', role: 'any' },
+      takes: { email: 'any', firstName: 'any', lastName: 'any', companyId: 'any', role: 'any' },
       sets: { status: 'invited' },
     },
     update: { takes: { firstName: 'any', lastName: 'any' }, own: 'client user' },

@@ -12,6 +12,8 @@ const SignInCode = Type.Object({
   network: Nullable(Type.String()),
   /** Null when the address belongs to nobody who may sign in. */
   clientUserId: Nullable(Type.String()),
+  /** HMAC of the company and the address it was mailed for. Null like `clientUserId`. */
+  mailedFor: Nullable(Type.String()),
   createdAt: Instant(),
   expiresAt: Instant(),
   usedAt: Nullable(Instant()),

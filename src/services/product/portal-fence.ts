@@ -5,9 +5,14 @@ import { endPortalSessions } from '../../store/portal-sessions';
 import type { Place } from '../../store/resources';
 import type { ProductCall } from './call';
 
-/** True when the person lost what the open sessions were given for: getting it back means signing in anew. */
+const isSuspended = (record: AnyRecord): boolean => record['status'] === 'suspended';
+
+/**
+ * True when the person lost what the open sessions were given for: getting it back means signing in anew. Who was
+ * suspended can have none open, unless the suspension was written and its fence was not.
+ */
 const endsSessions = (before: AnyRecord, after: AnyRecord | null): boolean =>
-  after === null || after['status'] === 'suspended' || after['companyId'] !== before['companyId'];
+  after === null || isSuspended(before) || isSuspended(after) || after['companyId'] !== before['companyId'];
 
 /** Called after the write and before the answer; `after` is null for a deletion. Harmless when it is repeated. */
 export async function fencePortal(

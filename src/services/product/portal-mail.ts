@@ -85,6 +85,10 @@ async function sendCodes(context: Context, tenant: TenantRecord, doors: readonly
   });
 }
 
+/** Whom a code is for: it opens nothing once the address or the company of its client user is another one. */
+const recipientOf = ({ config }: Context, { companyId, email }: ClientUser): string =>
+  keyedHash(config.secrets.keyPepper, 'recipient', `${companyId} ${email.toLowerCase()}`);
+
 /** One answer for every code that does not open anything. */
 const useless = () =>
   problem('unauthorized', {
@@ -115,6 +119,7 @@ export const portalMailHandlers: Pick<Handlers<typeof portalOperations, Context>
       orgId: body.tenant,
       ...(place === 0 ? asker : { address: null, network: null }),
       clientUserId: user?.id ?? null,
+      mailedFor: user ? recipientOf(context, user) : null,
       createdAt,
       expiresAt: new Date(createdAt.getTime() + LIFETIME_MS),
       usedAt: null,
@@ -136,8 +141,10 @@ export const portalMailHandlers: Pick<Handlers<typeof portalOperations, Context>
     const code = await redeemSignInCode(store, id, clock.now());
     if (!code?.clientUserId) throw useless();
     await checkMailSignIn(store, code.orgId);
-    const entry = { sessionId: idFor('pse'), via: 'mail', by: code.clientUserId } as const;
-    const entered = await enterPortal(context, { orgId: code.orgId, clientUserId: code.clientUserId }, entry);
+    const { orgId, clientUserId, mailedFor } = code;
+    const isStillFor = (user: ClientUser): boolean => recipientOf(context, user) === mailedFor;
+    const entry = { sessionId: idFor('pse'), via: 'mail', by: clientUserId, isStillFor } as const;
+    const entered = await enterPortal(context, { orgId, clientUserId }, entry);
     if (!entered) throw useless();
     return { status: 201, body: entered, headers: { Location: '/portal/api/sessions/current' } };
   },

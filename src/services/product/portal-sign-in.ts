@@ -7,7 +7,12 @@ import { labelsFor } from '../../events/record-labels';
 import { resourceOf } from '../../resources/registry';
 import type { AnyRecord } from '../../resources/resource';
 import type { ClientUser } from '../../store/client-users';
-import { findPortalSession, insertPortalSession, type PortalSessionRecord } from '../../store/portal-sessions';
+import {
+  findPortalSession,
+  insertPortalSession,
+  type PortalSessionRecord,
+  type Whose,
+} from '../../store/portal-sessions';
 import { changeResource, findResource, pendingOf } from '../../store/resources';
 import { PORTAL_SESSION_LIFETIME_MS, portalTokens } from '../../tokens/portal-token';
 
@@ -20,6 +25,8 @@ export interface Entry {
   via: PortalSessionRecord['via'];
   /** Who opened the session: staff, a key, or the client user by a code. */
   by: string;
+  /** Asked of the very record that the sign-in is written to; without it, everybody who is not suspended may enter. */
+  isStillFor?: (user: ClientUser) => boolean;
 }
 
 interface Answered {
@@ -49,13 +56,17 @@ export async function answerToken(
 }
 
 /** Writes the sign-in to the client user, which activates an invited one. Null when the user may not sign in. */
-async function noteSignIn(context: Context, orgId: string, userId: string) {
+async function noteSignIn(
+  context: Context,
+  { orgId, clientUserId: userId }: Whose,
+  mayEnter: (user: ClientUser) => boolean,
+) {
   const row = resourceOf('client-users');
   const place = { row, tenantId: orgId };
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const before = await findResource(context.store, place, userId);
     const user = before as ClientUser | null;
-    if (!before || !user || user.status === 'suspended') return null;
+    if (!before || !user || user.status === 'suspended' || !mayEnter(user)) return null;
     const now = context.clock.now().toISOString();
     const signedIn = { status: 'active', lastLoginAt: now, version: before.version + 1, updatedAt: now };
     const after: AnyRecord = { ...before, ...signedIn };
@@ -80,10 +91,10 @@ async function noteSignIn(context: Context, orgId: string, userId: string) {
 /** Opens a session and answers its first token. Null when the user is unknown or suspended. */
 export async function enterPortal(
   context: Context,
-  whose: { orgId: string; clientUserId: string },
-  { sessionId, via, by }: Entry,
+  whose: Whose,
+  { sessionId, via, by, isStillFor = () => true }: Entry,
 ): Promise<Answered | null> {
-  const user = await noteSignIn(context, whose.orgId, whose.clientUserId);
+  const user = await noteSignIn(context, whose, isStillFor);
   if (!user) return null;
   // A repeat of a request whose answer was lost goes on with the session it had opened.
   const opened = await findPortalSession(context.store, whose.orgId, sessionId);

@@ -233,12 +233,9 @@ describe.each(directions)('%s', (_name, sides) => {
     ];
     const withoutId = (content: string): string => content.replace(/req_\w+/, '');
     expect([refused.status, withoutId(told(refused))]).toEqual([400, withoutId(told(never))]);
-    for (const path of ['/psa/api/tickets', '/portal/api/client-users']) {
-      const fields = path.includes('tickets') ? { subject: 'x' } : { email: 'new@client.example' };
-      const contactId = theirs.people.viewer.contactId;
-      const answer = await as(admin, 'POST', path, { ...fields, contactId });
-      expect([path, answer.status, answer.text]).toEqual([path, 400, expect.stringContaining('/contactId') as unknown]);
-    }
+    const { contactId } = theirs.people.viewer;
+    const named = await as(admin, 'POST', '/psa/api/tickets', { subject: 'x', contactId });
+    expect([named.status, named.text]).toEqual([400, expect.stringContaining('/contactId') as unknown]);
     const invited = await as(admin, 'POST', '/portal/api/client-users', {
       email: 'new@client.example',
       role: 'viewer',
@@ -344,11 +341,50 @@ describe('what may be changed', () => {
   });
 });
 
+test('threat: taking a colleague’s place. Client users say of nobody, themselves included, which contact they are', async () => {
+  const { admin, viewer, requester } = one.people;
+  const path = '/portal/api/client-users';
+  for (const { contactId } of [viewer, admin]) {
+    const asked = [
+      await as(admin, 'POST', path, { email: 'mallory@client.example', role: 'viewer', contactId }),
+      await as(admin, 'PATCH', `${path}/${admin.id}`, { contactId }),
+      await as(requester, 'PATCH', `${path}/${requester.id}`, { contactId }),
+    ];
+    const refused = { rule: 'unknown_field', path: '/contactId' };
+    for (const { status, body } of asked) expect([status, body['details']?.['errors']]).toMatchObject([400, [refused]]);
+  }
+  const listed = await as(admin, 'GET', `${path}?email=mallory@client.example`);
+  expect(listed.body['items']).toEqual([]);
+});
+
 test('a role that was taken away is gone with the next request', async () => {
   const person = await signedIn(org, await newPerson(org, one.client, 'approver'));
   expect((await as(person, 'GET', '/books/api/invoices')).status).toBe(200);
   await org.call('PATCH', `/portal/api/client-users/${person.id}`, { role: 'viewer' });
   expect((await as(person, 'GET', '/books/api/invoices')).status).toBe(403);
+});
+
+test('threat: repeating what was asked at another client. Answers kept for an Idempotency-Key stay with the company', async () => {
+  const [former, next] = [await newClient(org, 'Contoso'), await newClient(org, 'Fabrikam')];
+  const person = await signedIn(org, await newPerson(org, former));
+  const theirs = await made(org, '/psa/api/tickets', { subject: 'Secret of Contoso', ...former });
+  const asked = (token: string) => {
+    const headers = { 'idempotency-key': 'kept' };
+    const send = (method: string, path: string, body: unknown) =>
+      callWith(stack.address.baseUrl, token, { method, path, body, headers });
+    return Promise.all([
+      send('POST', '/psa/api/tickets/batch', { ids: [theirs] }),
+      send('PATCH', `/psa/api/tickets/${theirs}`, { description: 'More of Contoso' }),
+    ]);
+  };
+  for (const answer of await asked(person.token))
+    expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('Contoso') as unknown]);
+  const again = await asked(person.token);
+  expect(again.map(({ headers }) => headers.get('idempotency-replayed'))).toEqual(['true', 'true']);
+  await org.call('PATCH', `/portal/api/client-users/${person.id}`, { ...next, contactId: null });
+  const [batch, change] = await asked((await signedIn(org, person)).token);
+  expect([batch.status, batch.body]).toEqual([200, { items: [], missing: [theirs] }]);
+  expect([change.status, change.text]).toEqual([404, expect.not.stringContaining('Contoso') as unknown]);
 });
 
 test('rarely changing lists answer 304 to portal tokens too', async () => {

@@ -200,6 +200,44 @@ describe('threat: a change of access that some process overlooks', () => {
     expect(await standing(secondUrl, (await signedIn(org, person)).token)).toBe('200');
   });
 
+  /** What a process leaves that died after its write, before the fence: the record changed, and nobody was told. */
+  const diesBeforeTheFence = async ({ id }: Person, change: Record<string, unknown>): Promise<void> => {
+    const users = stack.store.connection.collection<{ _id: string; version: number }>('portal_client_users');
+    const written = await users.updateOne({ _id: id }, { $set: change, $inc: { version: 1 } });
+    expect(written.modifiedCount).toBe(1);
+  };
+
+  test('the same suspension sent again, after the process of the first died, is in force when it is answered', async () => {
+    const person = await signedIn(org, await newPerson(org, client));
+    const path = `/portal/api/client-users/${person.id}`;
+    expect([await standing(first(), person.token), await standing(secondUrl, person.token)]).toEqual(['200', '200']);
+    await diesBeforeTheFence(person, { status: 'suspended' });
+    const suspended = await org.call('PATCH', path, { status: 'suspended' });
+    expect([suspended.status, suspended.body['status']]).toEqual([200, 'suspended']);
+    expect([await standing(secondUrl, person.token), await standing(first(), person.token)]).toEqual([
+      '401 revoked',
+      '401 revoked',
+    ]);
+    await patched(org, path, { status: 'active' });
+    expect(await standing(secondUrl, person.token)).toBe('401 revoked');
+  });
+
+  test('the same move to another company sent again is in force when it is answered', async () => {
+    const person = await signedIn(org, await newPerson(org, client));
+    expect(await standing(secondUrl, person.token)).toBe('200');
+    const move = { ...(await newClient(org, 'Elsewhere')), contactId: null };
+    await diesBeforeTheFence(person, move);
+    await patched(org, `/portal/api/client-users/${person.id}`, move);
+    expect(await standing(secondUrl, person.token)).toBe('401 revoked');
+  });
+
+  test('who is let in again after a suspension that was never finished needs a new sign-in too', async () => {
+    const person = await signedIn(org, await newPerson(org, client));
+    await diesBeforeTheFence(person, { status: 'suspended' });
+    await patched(org, `/portal/api/client-users/${person.id}`, { status: 'active' });
+    expect(await standing(secondUrl, person.token)).toBe('401 revoked');
+  });
+
   test('deleting the company', async () => {
     const gone = await newClient(org, 'Short-lived');
     const person = await signedIn(org, await newPerson(org, gone));
@@ -313,6 +351,35 @@ describe('by a code in a mail', () => {
       Array.from({ length: 3 }, () => [401, refused[0]?.body['error']]),
     );
   });
+
+  const changes: [string, (person: Person) => Promise<Record<string, unknown>>][] = [
+    ['address', async ({ email }) => Promise.resolve({ email: `new-${email}` })],
+    ['company', async () => ({ ...(await newClient(org, 'Elsewhere')), contactId: null })],
+  ];
+  test.each(changes)(
+    'threat: a mail that others read. A new %s makes the codes that were sent useless',
+    async (what, change) => {
+      const person = await newPerson(org, client);
+      const path = `/portal/api/client-users/${person.id}`;
+      await ask(person.email, `changed ${what}`);
+      const code = await codeFor(person.email);
+      await patched(org, path, await change(person));
+      const refused = await redeem(code);
+      expect([refused.status, refused.text]).toEqual([401, expect.stringContaining('ask for a new one')]);
+      expect(await readUser(person)).toMatchObject({ status: 'invited', lastLoginAt: null });
+      expect(list((await org.call('GET', `${path}/sessions`)).body['items'])).toEqual([]);
+      const email = text((await readUser(person))['email']);
+      await ask(email, `changed ${what}`);
+      const fresh = await waitFor(
+        async () => {
+          const sent = (await mailsTo(email)).map((mail) => /^([A-Za-z0-9_-]{43})$/m.exec(mail)?.[1]);
+          return sent.find((other) => other !== undefined && other !== code);
+        },
+        { what: 'a new code' },
+      );
+      expect((await redeem(fresh)).status).toBe(201);
+    },
+  );
 
   test('asking too often is refused alike for known and unknown addresses', async () => {
     const person = await newPerson(org, client);

@@ -321,7 +321,12 @@ class Keys {
 
   private ask(key: number, body: number) {
     const request = { originalUrl: '/psa/api/tickets', method: 'POST' } as Request;
-    const asked = { operation, request, principal: principal(this.orgId), input: { params: {}, query: {}, body: { body } } };
+    const asked = {
+      operation,
+      request,
+      principal: principal(this.orgId),
+      input: { params: {}, query: {}, body: { body } },
+    };
     return enterOnce(this.context, asked, `key-${key}`).catch((error: unknown) => {
       if (error instanceof Problem) return error;
       throw error;
