@@ -27,7 +27,7 @@ type Reuse = 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY';
 export async function startExecution(
   engine: Engine,
   input: ExecutionInput,
-  consoleUrl: string,
+  traceUrl: string,
   reuse: Reuse = 'REJECT_DUPLICATE',
 ): Promise<boolean> {
   try {
@@ -39,7 +39,7 @@ export async function startExecution(
       workflowIdConflictPolicy: 'USE_EXISTING',
       priority: { priorityKey: PRIORITY_EVENT, fairnessKey: input.org_id.slice(0, 64) },
       staticSummary: `${input.agent_name} · ${input.trigger}`.slice(0, 200),
-      staticDetails: `Execution \`${input.execution_id}\` of agent \`${input.agent_id}\`, org \`${input.org_id}\`.\n\n[Trace](${consoleUrl})`,
+      staticDetails: `Execution \`${input.execution_id}\` of agent \`${input.agent_id}\`, org \`${input.org_id}\`.\n\nTrace, with an API key: \`GET ${traceUrl}\``,
       typedSearchAttributes: [
         { key: keyword('OrgId'), value: input.org_id },
         { key: keyword('AgentId'), value: input.agent_id },

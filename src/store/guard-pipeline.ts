@@ -79,6 +79,17 @@ export function refunded(back: Refund | null): Stage[] {
 }
 
 /**
+ * When the key's bucket is full again. Nothing a bucket is charged takes it further ahead than its whole depth: what is,
+ * was charged by a clock that has been corrected since, and would lock the key out for as long as that ran ahead. A
+ * window of grace, as in `rolled`: a statement that waited, with its older time, must find the bucket as it was left.
+ */
+function arrivalOf({ id, tier }: { id: string; tier: Tier }): Expression {
+  const kept = { $ifNull: [`$k.${id}`, 0] };
+  const depth = TIER_RATES[tier].burst * emissionInterval(tier);
+  return { $cond: [{ $gt: [kept, { $add: ['$at', depth + WINDOW_MS] }] }, { $add: ['$at', depth] }, kept] };
+}
+
+/**
  * Charges the window and the key's bucket, together or not at all, as often as both have room; polls beyond that are
  * charged to their own window. `via` keeps both numbers.
  */
@@ -89,7 +100,7 @@ function charged({ charge, count }: Alike): Stage[] {
   const spent: Record<string, Expression> = {};
   if (key) {
     const interval = emissionInterval(key.tier);
-    const arrival = { $ifNull: [`$k.${key.id}`, 0] };
+    const arrival = arrivalOf(key);
     const behind = { $max: [0, { $subtract: [arrival, '$at'] }] };
     const left = { $subtract: [TIER_RATES[key.tier].burst * interval, behind] };
     room.push({ $floor: { $divide: [left, interval] } });

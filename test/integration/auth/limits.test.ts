@@ -6,7 +6,7 @@ import { createConnection } from 'mongoose';
 import { systemClock } from '../../../src/clock';
 import { phaseOf, TIER_RATES, WINDOW_MS } from '../../../src/domain/rate-limit';
 import { changeTenant } from '../../../src/store/tenants';
-import { readGuard, takeFromGuard, type Charge } from '../../../src/store/guards';
+import { readGuard, takeAllFromGuard, takeFromGuard, type Charge } from '../../../src/store/guards';
 import {
   fakeRequest,
   movableClock,
@@ -115,6 +115,30 @@ describe('one store operation per request', () => {
     expect((await readGuard(store, orgId, { keyId: 'key_a', nowMs: nowMs + WINDOW_MS })).tatMs).toBe(0);
     const late = await takeFromGuard(store, { ...charge, key: null }, { nowMs });
     expect(late).toMatchObject({ outcome: 'refused', win: first.win + 1 });
+  });
+
+  test('a clock that ran an hour ahead and was corrected locks no key out', async () => {
+    const orgId = await newTenant(store);
+    const charge = chargeFor(orgId, { limit: 10_000, key: { id: 'key_a', tier: 'standard' } });
+    const nowMs = insideWindow(orgId);
+    await takeFromGuard(store, charge, { nowMs: nowMs + 3_600_000 });
+    const depthMs = TIER_RATES.standard.burst * 1_000;
+    const first = await takeFromGuard(store, charge, { nowMs });
+    expect(first).toMatchObject({ outcome: 'refused', tatMs: nowMs + depthMs });
+    const second = await takeFromGuard(store, charge, { nowMs: nowMs + 1_000 });
+    expect(second).toMatchObject({ outcome: 'charged', tatMs: nowMs + depthMs + 1_000 });
+  });
+
+  test('a charge that waited, and carries an older time, gives a spent key nothing back', async () => {
+    const orgId = await newTenant(store);
+    const charge = chargeFor(orgId, { limit: 10_000, key: { id: 'key_a', tier: 'standard' } });
+    const nowMs = insideWindow(orgId);
+    const charges = Array.from({ length: TIER_RATES.standard.burst }, () => charge);
+    const spent = (await takeAllFromGuard(store, orgId, charges, { nowMs: nowMs + 1_500 })).at(-1);
+    expect(spent?.outcome).toBe('charged');
+    const late = await takeFromGuard(store, charge, { nowMs });
+    expect(late).toMatchObject({ outcome: 'refused', tatMs: spent?.tatMs });
+    expect((await takeFromGuard(store, charge, { nowMs: nowMs + 1_500 })).outcome).toBe('refused');
   });
 
   test('charges given back ride the next request', async () => {
