@@ -101,13 +101,15 @@ export function openStore(uri: string, onRefusal: OnRefusal = () => undefined): 
       }
     },
     async isReady() {
-      try {
-        if (connection.readyState !== ConnectionStates.connected) return false;
-        await connection.db?.command({ ping: 1 }, { timeoutMS: STORE_WAIT_MS });
-        return true;
-      } catch {
-        return false;
-      }
+      if (connection.readyState !== ConnectionStates.connected || !connection.db) return false;
+      const ping = connection.db.command({ ping: 1 }).then(
+        () => true,
+        () => false,
+      );
+      // The driver gives up on a store that hangs after much longer, and its own limit for a command is none then.
+      const waiting = new AbortController();
+      const late = setTimeout(STORE_WAIT_MS, false, { signal: waiting.signal }).catch(() => false);
+      return Promise.race([ping, late]).finally(() => waiting.abort());
     },
     async close() {
       closing.abort();

@@ -1,4 +1,4 @@
-/** A line to the store that can lose a reply: what was asked is done, and nobody is told. */
+/** A line to the store that can lose a reply, so that what was asked is done and nobody is told, or go silent. */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 export interface LossyLine {
@@ -6,6 +6,8 @@ export interface LossyLine {
   readonly uri: string;
   /** Breaks the line instead of passing the reply to the next command that holds this text. */
   loseReplyTo(text: string): void;
+  /** Passes no reply on any more; connections stay open. */
+  hang(): void;
   /** How many replies were lost. */
   lost(): number;
   stop(): Promise<void>;
@@ -17,6 +19,7 @@ export async function startLossyLine(uri: string): Promise<LossyLine> {
   const sockets = new Set<Socket>();
   let wanted: string | null = null;
   let lost = 0;
+  let isSilent = false;
   const server = createServer((client) => {
     const store = connect(Number(port), hostname);
     let isLosing = false;
@@ -38,6 +41,7 @@ export async function startLossyLine(uri: string): Promise<LossyLine> {
       store.write(chunk);
     });
     store.on('data', (chunk: Buffer) => {
+      if (isSilent) return;
       if (!isLosing) {
         client.write(chunk);
         return;
@@ -54,6 +58,9 @@ export async function startLossyLine(uri: string): Promise<LossyLine> {
     uri: uri.replace(`${hostname}:${port}`, `127.0.0.1:${own}`),
     loseReplyTo: (text) => {
       wanted = text;
+    },
+    hang: () => {
+      isSilent = true;
     },
     lost: () => lost,
     stop: () =>
