@@ -3,6 +3,7 @@ import type { Context } from '../context';
 import type { Operation } from '../contracts/operation';
 import type { Principal } from '../contracts/principal';
 import { addCounts, addFigures, durationBucket, firstOfDay, HOUR_MS, noFigures, type Counts } from '../domain/usage';
+import { isStoreUnreached } from '../store/outages';
 import { addUsage, type UsageDelta } from '../store/usage';
 import { addHours, type HourDelta } from '../store/usage-hours';
 
@@ -26,7 +27,11 @@ export interface UsageCounter {
   flush(): Promise<void>;
 }
 
-/** Deltas by what they are about, until they are stored; what could not be stored is added to again. */
+/**
+ * Deltas by what they are about, until they are stored. What the store was never reached with is kept and added to; any
+ * other failure drops it, as a crash would: the store may have added it and only the reply be lost. Figures that miss
+ * two seconds mislead less than requests that never were, and an id for each write in each figure would cost more.
+ */
 function createBuffer<Delta>(kind: {
   idOf: (delta: Delta) => string;
   merge: (into: Delta, delta: Delta) => void;
@@ -54,7 +59,7 @@ function createBuffer<Delta>(kind: {
       try {
         await kind.store(batch);
       } catch (error) {
-        for (const delta of batch) addBack(delta);
+        if (isStoreUnreached(error)) for (const delta of batch) addBack(delta);
         throw error;
       }
     },
@@ -130,10 +135,12 @@ export function createUsageCounter(context: Context): UsageCounter {
 
   async function storeCounted(): Promise<void> {
     const outcomes = await Promise.allSettled([totals.flush(), hours.flush()]);
-    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
-    if (!failed) return;
-    log.warn('usage not stored yet', { error: failed.reason as unknown });
-    schedule();
+    const errors = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
+    for (const error of errors) {
+      const isKept = isStoreUnreached(error);
+      log.warn(isKept ? 'usage not stored yet' : 'usage may be lost', { error });
+      if (isKept) schedule();
+    }
   }
 
   function flush(): Promise<void> {

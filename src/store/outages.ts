@@ -17,6 +17,19 @@ export function isStoreRefusal(error: unknown): boolean {
   );
 }
 
+/**
+ * The driver never had a connection to send the operation on, so the store has surely not done it. A first attempt
+ * that got lost may have been done, but the driver tries no write twice where the store keeps no sessions for that.
+ */
+export function isStoreUnreached(error: unknown): boolean {
+  const { name, message } = error as { name?: string; message?: string };
+  return (
+    error instanceof mongo.MongoServerSelectionError ||
+    name === 'MongooseServerSelectionError' ||
+    /buffering timed out/i.test(message ?? '')
+  );
+}
+
 /** FerretDB answers with an internal error while the PostgreSQL below it is away, so that text counts too. */
 export function isStoreDown(error: unknown): boolean {
   if (error instanceof mongo.MongoNetworkError || error instanceof mongo.MongoServerSelectionError) return true;

@@ -72,7 +72,7 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
   // The part of http that stands before every handler: the only one that asks the store, about callers and repeats.
   guard: {
     at: /^src\/http\/(admission|authenticate|auth-[a-z]+|credentials|guard|idempotency|session-cookie)\.ts/,
-    uses: ['store', 'console', 'tokens', 'domain', 'contracts', 'base'],
+    uses: ['outages', 'store', 'console', 'tokens', 'domain', 'contracts', 'base'],
     packages: ['ipaddr.js', 'node:crypto'],
   },
   http: {

@@ -1,5 +1,6 @@
 /** What a key was used for: counted at the door, stored in hours, read by its own tenant alone. */
 import express from 'express';
+import { mongo } from 'mongoose';
 import type { Context } from '../../../src/context';
 import { consoleOperations } from '../../../src/contracts/operations/console';
 import { operation } from '../../../src/contracts/operation';
@@ -8,6 +9,8 @@ import { bind, serviceRouter } from '../../../src/http/mount';
 import { opening } from '../../../src/http/send';
 import { consoleHandlers } from '../../../src/services/console';
 import { deprecationHandlers } from '../../../src/services/console/usage';
+import { readUsage } from '../../../src/store/usage';
+import { readHours } from '../../../src/store/usage-hours';
 import { list, request, text, type Answer } from '../../support/harness';
 import { serve, serveAll, type Served } from '../conventions/served';
 import {
@@ -37,6 +40,16 @@ beforeEach(async () => {
   served = await serveAll(context);
 });
 afterEach(() => served.close());
+
+/** The next bulk write of a collection fails as `error`, done by the store before or never sent. */
+function failOnce(name: string, { isDone, error }: { isDone: boolean; error: Error }): void {
+  const { collection } = store.connection.model(name);
+  const write = collection.bulkWrite.bind(collection);
+  jest.spyOn(collection, 'bulkWrite').mockImplementationOnce(async (...given) => {
+    if (isDone) await write(...given);
+    throw error;
+  });
+}
 
 const psa = (key: string, method: string, path: string, body?: unknown): Promise<Answer> =>
   request(served.baseUrl, { method, path: `/psa/api${path}`, body, headers: { authorization: `Bearer ${key}` } });
@@ -283,4 +296,27 @@ test('days that no figure counts any more are removed when the key is used again
   clock.advance(2 * DAY_MS);
   await psa(key, 'GET', '/tickets');
   expect(await days()).toEqual(['2026-12-19', '2026-12-21']);
+});
+
+test.each([
+  ['whose reply was lost is counted once', true, new mongo.MongoNetworkError('connection closed')],
+  [
+    'that never reached the store is counted later',
+    false,
+    new mongo.MongoServerSelectionError('connect ECONNREFUSED', {} as mongo.TopologyDescription),
+  ],
+])('a write of figures %s', async (_what, isDone, error) => {
+  const orgId = await newTenant(store);
+  const { key, record } = await newKey(context, orgId);
+  for (let count = 0; count < 3; count += 1) await psa(key, 'GET', '/tickets');
+  for (const name of ['key_usage', 'key_usage_hours']) failOnce(name, { isDone, error });
+  await served.guard.close();
+  await served.guard.close();
+  jest.restoreAllMocks();
+  const hours = await readHours(store, record._id, {
+    fromMs: START.getTime() - HOUR_MS,
+    toMs: START.getTime() + HOUR_MS,
+  });
+  const total = (await readUsage(store, [record._id], START)).get(record._id)?.totalRequests;
+  expect([total, hours.map(({ requests }) => requests)]).toEqual([3, [3]]);
 });

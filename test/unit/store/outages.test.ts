@@ -1,5 +1,5 @@
 import { mongo } from 'mongoose';
-import { isStoreBusy, isStoreDown, isStoreRefusal } from '../../../src/store/outages';
+import { isStoreBusy, isStoreDown, isStoreRefusal, isStoreUnreached } from '../../../src/store/outages';
 
 const serverError = (message: string, code = 1) => new mongo.MongoServerError({ message, code });
 
@@ -52,4 +52,21 @@ test.each([
   serverError('deadlock detected'),
 ])('an outage is no refusal: %s', (error) => {
   expect(isStoreRefusal(error)).toBe(false);
+});
+
+test.each([
+  new mongo.MongoServerSelectionError('connect ECONNREFUSED 127.0.0.1:27017', {} as mongo.TopologyDescription),
+  Object.assign(new Error('x'), { name: 'MongooseServerSelectionError' }),
+  new Error('Operation `key_usage.bulkWrite()` buffering timed out after 10000ms'),
+])('an operation for which no connection was had was surely not done: %s', (error) => {
+  expect([isStoreUnreached(error), isStoreDown(error)]).toEqual([true, true]);
+});
+
+test.each([
+  new mongo.MongoNetworkError('connection 3 to 127.0.0.1:27017 closed'),
+  new mongo.MongoNetworkTimeoutError('connection 3 to 127.0.0.1:27017 timed out'),
+  serverError('unexpected EOF'),
+  serverError('operation exceeded time limit', 50),
+])('whether one was done whose reply was lost, nobody knows: %s', (error) => {
+  expect(isStoreUnreached(error)).toBe(false);
 });
