@@ -86,7 +86,9 @@ function createRefusals() {
       const ids = idsOf(charge);
       const found = refusals.get(ids.window) ?? (ids.key ? refusals.get(ids.key) : undefined);
       if (!found) return null;
-      if (found.untilMs > nowMs) return { ...found.reading, atMs: found.reading.atMs + nowMs - found.rememberedAtMs };
+      // Before it was remembered: the process's clock was set back, and the rest would last as long as the step.
+      const isCertain = found.rememberedAtMs <= nowMs && nowMs < found.untilMs;
+      if (isCertain) return { ...found.reading, atMs: found.reading.atMs + nowMs - found.rememberedAtMs };
       this.forget(charge);
       return null;
     },
@@ -108,15 +110,15 @@ function createRefusals() {
   };
 }
 
-/** Adds a charge to those that wait to be given back; window counts of an ended window are worth nothing. */
+/** Adds a charge to those that wait to be given back; window counts of an ended window, on either side, are worth nothing. */
 function addRefund(waiting: Refund | undefined, charge: Charge, win: number): Refund {
   const base: Refund =
-    waiting && waiting.win === win ? waiting : { win, tenant: 0, mail: 0, keys: waiting ? waiting.keys : {} };
+    waiting && waiting.win >= win ? waiting : { win, tenant: 0, mail: 0, keys: waiting ? waiting.keys : {} };
   const keys = { ...base.keys };
   if (charge.key && fitsRefund(base, charge.key.id)) {
     keys[charge.key.id] = (keys[charge.key.id] ?? 0) + emissionInterval(charge.key.tier);
   }
-  return { ...base, [charge.window]: base[charge.window] + 1, keys };
+  return win < base.win ? { ...base, keys } : { ...base, [charge.window]: base[charge.window] + 1, keys };
 }
 
 /** Builds the meter of this process. */

@@ -243,6 +243,28 @@ describe('through the guard', () => {
     expect((await readGuard(store, orgId, { nowMs: clock.now().getTime() })).tenant).toBe(0);
   });
 
+  test('charges of this window are given back beside one of the last window that comes late', async () => {
+    const { guard, key, orgId, clock } = await tenantWithKey(10);
+    const old = await guard.enter(withKey(key), readPsa);
+    clock.advance(WINDOW_MS);
+    const polls = await Promise.all([1, 2, 3].map(() => guard.enter(withKey(key), readPsa)));
+    for (const poll of polls) poll.refund();
+    old.refund();
+    await guard.close();
+    expect((await readGuard(store, orgId, { nowMs: clock.now().getTime() })).tenant).toBe(0);
+  });
+
+  test('a refusal is not remembered for longer when the clock of the process is set back', async () => {
+    const { guard, key, clock } = await tenantWithKey(1);
+    await spend(guard, key, 1);
+    await refusalOf(guard, withKey(key));
+    // Far enough for the guard to begin a window by the corrected clock; the key's bucket counts as empty by it.
+    clock.advance(-10 * WINDOW_MS);
+    await refusalOf(guard, withKey(key));
+    clock.advance(2_000);
+    await spend(guard, key, 1);
+  });
+
   test('polling with If-None-Match goes on when the window is spent, ten times as long', async () => {
     const { guard, key } = await tenantWithKey(1);
     const poll = withKey(key, { headers: { 'if-none-match': 'W/"x"' } });
