@@ -17,15 +17,17 @@ const IPV6_BITS = 64;
 
 const NETWORKS_MAX = 10_000;
 
-const networkIn = memoised(NETWORKS_MAX, (text) => {
+/** The network a limit is kept for: an IPv4 address, or the /64 that one IPv6 subscriber has. */
+export const networkOfAddress = memoised(NETWORKS_MAX, (text) => {
   if (!ipaddr.isValid(text)) return 'unknown';
   const address = ipaddr.process(text);
   if (!(address instanceof ipaddr.IPv6)) return address.toString();
   return `${ipaddr.IPv6.networkAddressFromCIDR(`${address.toString()}/${IPV6_BITS}`).toString()}/${IPV6_BITS}`;
 });
 
-/** The network a limit is kept for: an IPv4 address, or the /64 that one IPv6 subscriber has. */
-export const networkOf = (request: Caller): string => networkIn(request.ip ?? request.socket.remoteAddress ?? '');
+/** The network of whoever sent the request. */
+export const networkOf = (request: Caller): string =>
+  networkOfAddress(request.ip ?? request.socket.remoteAddress ?? '');
 
 export interface AddressLimiter {
   /** Counts a request and answers whether the limit still held for it. */

@@ -1,13 +1,14 @@
-/** How many connections one address may hold: each costs memory and a descriptor long before it asks for anything. */
+/** How many connections one network may hold: each costs memory and a descriptor long before it asks for anything. */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { networkOfAddress } from './auth-ip';
 import type { RawAnswer } from './client-errors';
 
 /** Long enough for the refusal to arrive, short enough that refused connections do not pile up themselves. */
 const REFUSED_OPEN_MS = 1_000;
 
 interface Limit {
-  /** Connections of one address at a time; 0 counts none. */
+  /** Connections of one network, as the request limits know it, at a time; 0 counts none. */
   max: number;
   /** Reverse proxies: their connections are those of many clients, whom only the proxy can tell apart. */
   isProxy: (address: string) => boolean;
@@ -34,13 +35,14 @@ export function limitConnections(server: Server, { max, isProxy, answer }: Limit
     // Gone before it was looked at.
     if (address === undefined) return void socket.destroy();
     if (!isProxy(address)) {
-      const count = held.get(address) ?? 0;
+      const network = networkOfAddress(address);
+      const count = held.get(network) ?? 0;
       if (count >= max) return refuse(socket, answer);
-      held.set(address, count + 1);
+      held.set(network, count + 1);
       socket.once('close', () => {
-        const left = (held.get(address) ?? 1) - 1;
-        if (left > 0) held.set(address, left);
-        else held.delete(address);
+        const left = (held.get(network) ?? 1) - 1;
+        if (left > 0) held.set(network, left);
+        else held.delete(network);
       });
     }
     for (const listener of serve) listener.call(server, socket);

@@ -1,4 +1,5 @@
 /** One connection too many is answered before it is read: as busy, with when to come back. */
+import { EventEmitter } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { rawAnswers } from '../../../src/http/client-errors';
@@ -41,4 +42,32 @@ test('503 with Retry-After, the rate headers of the address and the version', as
     ]),
   );
   expect(JSON.parse(body)).toMatchObject({ code: 'TOO_MANY_CONNECTIONS' });
+});
+
+/** A server and its connections as far as the limit looks: nobody has so many addresses to connect from. */
+function servedOf(addresses: readonly string[], max: number): string[] {
+  const listening = createServer();
+  listening.removeAllListeners('connection');
+  const served: string[] = [];
+  listening.on('connection', ({ remoteAddress }: Socket) => served.push(remoteAddress ?? ''));
+  limitConnections(listening, { max, isProxy: () => false, answer: () => '' });
+  for (const remoteAddress of addresses) {
+    const socket = Object.assign(new EventEmitter(), { remoteAddress, resume: () => undefined, end: () => undefined });
+    listening.emit('connection', socket);
+    refused.push(socket);
+  }
+  return served;
+}
+const refused: EventEmitter[] = [];
+// What is refused waits to be closed.
+afterEach(() => refused.splice(0).forEach((socket) => socket.emit('close')));
+
+test('one IPv6 subscriber has a network of addresses, and no more connections for it', () => {
+  const near = Array.from({ length: 5 }, (_unused, n) => `2001:db8:0:1::${n + 1}`);
+  expect(servedOf([...near, '2001:db8:0:2::1', '192.0.2.1', '::ffff:192.0.2.1', '192.0.2.1'], 2)).toEqual([
+    ...near.slice(0, 2),
+    '2001:db8:0:2::1',
+    '192.0.2.1',
+    '::ffff:192.0.2.1',
+  ]);
 });
