@@ -9,6 +9,16 @@ export interface Booking {
   used: number;
 }
 
+/** Where a call is reserved. */
+export type Account = Pick<Reservation, 'month' | 'credits' | 'tier'>;
+
+/** The same in its record: one that carries it can be booked by whoever finds it. */
+export const accountOf = ({ credits, month, tier }: Account): Record<string, unknown> => ({
+  reserved: credits,
+  month,
+  tier,
+});
+
 /** Tokens of all attempts that brought no answer; null when there was none such. */
 export function spentOf(slot: StepSlot | undefined): TokenUsage | null {
   const attempts = Object.values(slot?.spent ?? {});

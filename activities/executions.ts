@@ -1,5 +1,12 @@
 /** Begin and end of an execution, and the record of a step that failed without ending it. */
-import type { BeginInput, FinishInput, StepInput, StepResult, Tried } from '../src/contracts/messages';
+import {
+  ORPHAN_WORKFLOW,
+  type BeginInput,
+  type FinishInput,
+  type StepInput,
+  type StepResult,
+  type Tried,
+} from '../src/contracts/messages';
 import type { ErrorInfo } from '../src/contracts/execution';
 import { isAtFault } from '../src/domain/agent-breaker';
 import { denyGates } from '../src/store/audit-trail';
@@ -11,9 +18,6 @@ import { permanent } from './failures';
 import { giveBack } from './holding';
 import { recorded, withLight } from './light';
 import { begin, keep, patiently, readRunning } from './record';
-
-/** What a workflow fails with that has no record. */
-const ORPHAN = 'OrphanWorkflow';
 
 /** Marks the execution running and records its leading light steps, if it has any. */
 export async function beginExecution(deps: Deps, input: BeginInput): Promise<StepResult> {
@@ -32,7 +36,7 @@ export async function beginExecution(deps: Deps, input: BeginInput): Promise<Ste
  * starts the execution anew, and nothing of it must look as if it had begun.
  */
 function refuseOrphan({ error }: { error: ErrorInfo | null }): void {
-  if (error?.code === ORPHAN) throw permanent(ORPHAN, error.message);
+  if (error?.code === ORPHAN_WORKFLOW) throw permanent(ORPHAN_WORKFLOW, error.message);
 }
 
 /** The record of a step that failed for good. */

@@ -1,12 +1,11 @@
 /** Credits are held before a model is asked, once per call however many attempts it takes, until its step is over. */
 import type { StepInput } from '../src/contracts/messages';
-import type { ModelTier } from '../src/contracts/step';
 import { ALLOCATION, creditsFor, monthOf, monthsBefore } from '../src/domain/credits';
 import { ensureMonth, readMonth, reserve, settle, type Reservation } from '../src/store/credits';
 import { chargeSpent } from '../src/store/ai-costs';
 import { hasEnded, type ExecutionRecord } from '../src/store/executions';
 import { readTenant } from '../src/store/tenants';
-import { bookingOf, spentOf } from './booking';
+import { accountOf, bookingOf, spentOf, type Account } from './booking';
 import type { Deps } from './deps';
 import { passing, permanent } from './failures';
 import { readRunning } from './record';
@@ -56,27 +55,20 @@ export async function holdCredits(
   }
 }
 
-/** Where credits are held. */
-interface Held {
-  month: string;
-  credits: number;
-  tier: ModelTier;
-}
-
 /** What a call without an answer has cost: what its attempts have spent, which is nothing for most. */
 async function costOf(
   deps: Pick<Deps, 'store'>,
   record: ExecutionRecord,
   slot: number,
-  { month, credits, tier }: Held,
+  account: Account,
 ): Promise<number> {
   const step = record.steps[slot];
   const booking = bookingOf(record, step);
   if (booking) return booking.used;
   const spent = spentOf(step);
   if (!spent) return 0;
-  const used = creditsFor(tier, spent);
-  const usage = { ...spent, wasted: true, reserved: credits, month, tier };
+  const used = creditsFor(account.tier, spent);
+  const usage = { ...spent, wasted: true, ...accountOf(account) };
   await chargeSpent(deps.store, { id: record._id, slot }, { credits: used, usage });
   return used;
 }

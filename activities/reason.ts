@@ -9,7 +9,7 @@ import { buildPrompt, fenceFor } from '../src/providers/prompt';
 import { settle, type Reservation } from '../src/store/credits';
 import { noteSpent } from '../src/store/ai-costs';
 import { hasEnded, type ExecutionRecord } from '../src/store/executions';
-import { bookingOf, spentOf } from './booking';
+import { accountOf, bookingOf, spentOf } from './booking';
 import type { Deps } from './deps';
 import { giveBack, holdCredits } from './holding';
 import { patiently, readRunning } from './record';
@@ -39,13 +39,6 @@ const reservationOf = (run: StepRun<'ai_reason'>, credits: number): Reservation 
   agentId: run.record.agent_id,
   tier: tierOf(run),
   credits,
-});
-
-/** Where the call was reserved: a record that carries it can be booked by whoever finds it. */
-const accountOf = ({ credits, month, tier }: Reservation): Record<string, unknown> => ({
-  reserved: credits,
-  month,
-  tier,
 });
 
 /** True when no other attempt at the step follows this one. */

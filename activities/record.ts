@@ -1,6 +1,6 @@
 /** The record an activity works on: reading it, finding steps in it, and writing with patience. */
 import { activityInfo, ApplicationFailure } from '@temporalio/activity';
-import type { StepInput } from '../src/contracts/messages';
+import { ORPHAN_WORKFLOW, type StepInput } from '../src/contracts/messages';
 import { flattenSteps } from '../src/domain/plan';
 import { beginExecution, pureSlots, type SlotWrite } from '../src/store/execution-writes';
 import { hasEnded, type ExecutionRecord } from '../src/store/executions';
@@ -23,7 +23,7 @@ export function stepOf(record: ExecutionRecord, slot: number) {
 
 function noRecord(id: string): ApplicationFailure {
   const message = `Execution ${id} has no record.`;
-  if (Date.now() - activityInfo().scheduledTimestampMs > RECORD_AWAITED_MS) return permanent('OrphanWorkflow', message);
+  if (Date.now() - activityInfo().scheduledTimestampMs > RECORD_AWAITED_MS) return permanent(ORPHAN_WORKFLOW, message);
   return ApplicationFailure.create({ message, type: 'RecordAwaited', nextRetryDelay: RECORD_RETRY });
 }
 

@@ -6,7 +6,7 @@ import {
   type ActivityOptions,
 } from '@temporalio/workflow';
 import type { Activities } from '../src/contracts/activities';
-import type { PlanStep, StepInput, StepResult } from '../src/contracts/messages';
+import { ORPHAN_WORKFLOW, type PlanStep, type StepInput, type StepResult } from '../src/contracts/messages';
 
 /**
  * Records: local, because they are single store operations. They are tried for ever: while the store is away an
@@ -23,7 +23,7 @@ export const records = proxyLocalActivities<
     initialInterval: '100ms',
     backoffCoefficient: 2,
     maximumInterval: '5s',
-    nonRetryableErrorTypes: ['OrphanWorkflow'],
+    nonRetryableErrorTypes: [ORPHAN_WORKFLOW],
   },
 });
 

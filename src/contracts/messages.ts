@@ -9,6 +9,8 @@ export const SWEEP = 'sweep';
 export const TIMED_EVENTS = 'timedEvents';
 export const WEBHOOK_DELIVERY = 'webhookDelivery';
 export const APPROVAL_DECISION = 'approvalDecision';
+/** What a workflow fails with that waited for its record in vain. */
+export const ORPHAN_WORKFLOW = 'OrphanWorkflow';
 
 /** Custom search attributes and their Temporal types; registered at deploy, checked when a worker starts. */
 export const SEARCH_ATTRIBUTES = {

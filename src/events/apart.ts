@@ -11,6 +11,9 @@ interface Lot<Item> {
 
 export type Apart = <Item>(lot: Lot<Item>, work: (item: NoInfer<Item>) => Promise<unknown>) => Promise<void>;
 
+/** What the log says of records of a tenant. */
+export const byId = ({ _id: id, org_id: org }: { _id: string; org_id: string }) => ({ org, id });
+
 /**
  * Does the work for each item in turn. What fails is left for the next pass and logged; an item that fails pass after
  * pass is logged when it begins to, so that the log stays readable for as long as that lasts.

@@ -12,7 +12,7 @@ export interface Named {
 }
 
 /** Asked of every record that has one: whose it is decides what may name it. */
-const COMPANY = 'companyId';
+export const COMPANY = 'companyId';
 
 const fieldOf = (path: string): string => path.split('.')[0] ?? path;
 

@@ -8,7 +8,7 @@ import { unconsumedDecisions } from '../store/approvals';
 import { unopenedEvents } from '../store/events';
 import { pendingOwed } from '../store/resource-follow-ups';
 import { pendingOutbox } from '../store/resources';
-import { createApart, type Apart } from './apart';
+import { byId, createApart, type Apart } from './apart';
 import { wakeAgain } from './decisions';
 import { settle } from './follow-ups';
 import { publishPending } from './outbox';
@@ -21,8 +21,6 @@ const OUTBOX_TURNS = 9;
 /** The request that wrote the work is given this long to hand it over itself. */
 const GRACE_MS = 2_000;
 const BATCH = 100;
-
-const byId = ({ _id: id, org_id: org }: { _id: string; org_id: string }) => ({ org, id });
 
 /** One pass over the outboxes of these resources and all else; true when the outboxes held as much as a pass takes. */
 async function relayOnce(context: Context, rows: readonly Resource[], apart: Apart): Promise<boolean> {

@@ -10,6 +10,7 @@ import {
 } from 'ai';
 import type { Config } from '../config';
 import type { ModelTier } from '../contracts/step';
+import { addTokens } from '../domain/credits';
 import type { Ai, AiAnswer, AiRequest } from './ai';
 import { asProviderError } from './ai-errors';
 import { createModelChoice, type ChosenModel, type ModelChoice } from './ai-models';
@@ -39,10 +40,10 @@ interface Session {
 function addUsage(session: Session, usage: LanguageModelUsage | undefined, texts: { asked: string; answered: string }) {
   // Some compatible servers count nothing; an estimate keeps credits from being free.
   const estimate = (text: string) => Math.ceil(text.length / CHARACTERS_PER_TOKEN);
-  session.spent = {
-    input_tokens: session.spent.input_tokens + (usage?.inputTokens ?? estimate(texts.asked)),
-    output_tokens: session.spent.output_tokens + (usage?.outputTokens ?? estimate(texts.answered)),
-  };
+  session.spent = addTokens(session.spent, {
+    input_tokens: usage?.inputTokens ?? estimate(texts.asked),
+    output_tokens: usage?.outputTokens ?? estimate(texts.answered),
+  });
 }
 
 const asRecord = (value: unknown): Record<string, unknown> =>

@@ -96,6 +96,9 @@ export const beginExecution = (
     { returnDocument: 'after' },
   ) as unknown as Promise<ExecutionRecord | null>;
 
+/** Steps that have no end of their own: they wait, are under way, or were never begun when their execution ended. */
+const WITHOUT_END = ['pending', 'running', 'skipped'];
+
 /** The codes of steps that the end of their execution broke off. */
 const CUT_OFF = ['cancelled', 'interrupted'];
 
@@ -114,10 +117,7 @@ export async function writeLateStep(
     {
       _id: id,
       status: { $nin: OPEN_STATUSES },
-      $or: [
-        { [`${at}.status`]: { $in: ['pending', 'running', 'skipped'] } },
-        { [`${at}.error.code`]: { $in: CUT_OFF } },
-      ],
+      $or: [{ [`${at}.status`]: { $in: WITHOUT_END } }, { [`${at}.error.code`]: { $in: CUT_OFF } }],
     } as never,
     {
       $set: slotFields({ index, fields: { ...fields, output: { ...fields.output, after_cancel: true } } }),
@@ -198,7 +198,7 @@ export async function writeCutOff(store: Store, step: CutOff): Promise<void> {
   const { id, index, attempts } = step;
   const error = cutOff('cancelled');
   const at = `steps.${index}`;
-  const open = { [`${at}.status`]: { $in: ['pending', 'running', 'skipped'] } };
+  const open = { [`${at}.status`]: { $in: WITHOUT_END } };
   const known = attempts === null ? [] : [{ [`${at}.error.code`]: error.code }];
   const filter = { _id: id, ...(step.onlyCancelled ? { status: 'cancelled' } : {}), $or: [open, ...known] };
   const { collection } = executions.in(store);

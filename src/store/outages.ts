@@ -32,11 +32,10 @@ export function isStoreUnreached(error: unknown): boolean {
 
 /** FerretDB answers with an internal error while the PostgreSQL below it is away, so that text counts too. */
 export function isStoreDown(error: unknown): boolean {
-  if (error instanceof mongo.MongoNetworkError || error instanceof mongo.MongoServerSelectionError) return true;
+  if (error instanceof mongo.MongoNetworkError || isStoreUnreached(error)) return true;
   const { name, message } = error as { name?: string; message?: string };
-  if (name === 'MongooseServerSelectionError' || name === 'MongoPoolClearedError' || name === 'MongoNotConnectedError')
-    return true;
-  return /conn(ect(ion)?)? (refused|reset|closed)|failed to connect to|unexpected EOF|broken pipe|buffering timed out|terminating connection|the database system is|client is closed|topology (is )?closed/i.test(
+  if (name === 'MongoPoolClearedError' || name === 'MongoNotConnectedError') return true;
+  return /conn(ect(ion)?)? (refused|reset|closed)|failed to connect to|unexpected EOF|broken pipe|terminating connection|the database system is|client is closed|topology (is )?closed/i.test(
     message ?? '',
   );
 }

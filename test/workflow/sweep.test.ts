@@ -127,6 +127,18 @@ test('a cancel that died between denying the gate and ending the record is finis
   expect(entries).toMatchObject([{ details: { executionId: id }, actor: { kind: 'system' } }]);
 });
 
+/** An execution whose second step has held 7 of 100 credits since then. */
+async function withHeldCall(since: Date) {
+  const org = await harness.newOrg();
+  const id = await waitingExecution(org);
+  const now = new Date();
+  const month = monthOf(now);
+  await ensureMonth(harness.store, { orgId: org.id, month, allocation: 100 }, now);
+  const reservation = { orgId: org.id, month, id: `${id}:1`, agentId: 'agt_x', tier: 'quick' as const, credits: 7 };
+  expect(await reserve(harness.store, reservation, heldAt(since))).toBe('reserved');
+  return { org, id, now, month };
+}
+
 test('credits held for a step of an execution that is over are given back', async () => {
   const org = await harness.newOrg();
   const now = new Date();
@@ -148,13 +160,7 @@ test('credits held for a step of an execution that is over are given back', asyn
 });
 
 test('what a call had spent before its execution was over is booked, and the rest given back', async () => {
-  const org = await harness.newOrg();
-  const id = await waitingExecution(org);
-  const now = new Date();
-  const month = monthOf(now);
-  await ensureMonth(harness.store, { orgId: org.id, month, allocation: 100 }, now);
-  const reservation = { orgId: org.id, month, id: `${id}:1`, agentId: 'agt_x', tier: 'quick' as const, credits: 7 };
-  expect(await reserve(harness.store, reservation, heldAt(ago(2 * 60 * MINUTE)))).toBe('reserved');
+  const { org, id, now, month } = await withHeldCall(ago(2 * 60 * MINUTE));
   const spent = { 1: { input_tokens: 9_000, output_tokens: 0 }, 2: { input_tokens: 9_000, output_tokens: 0 } };
   await executions
     .in(harness.store)
@@ -220,13 +226,7 @@ test('an account forgets calls that were settled a minute ago, and tells who com
 });
 
 test('credits of an AI call whose worker died between the record and the account are booked as the record says', async () => {
-  const org = await harness.newOrg();
-  const id = await waitingExecution(org);
-  const now = new Date();
-  const month = monthOf(now);
-  await ensureMonth(harness.store, { orgId: org.id, month, allocation: 100 }, now);
-  const reservation = { orgId: org.id, month, id: `${id}:1`, agentId: 'agt_x', tier: 'quick' as const, credits: 7 };
-  expect(await reserve(harness.store, reservation, heldAt(ago(2 * MINUTE)))).toBe('reserved');
+  const { org, id, now, month } = await withHeldCall(ago(2 * MINUTE));
   // As the activity leaves it when it dies after its record, and the execution is cancelled before its next attempt.
   await executions.in(harness.store).updateOne(
     { _id: id },

@@ -7,7 +7,7 @@ import { markApprovalReported, unreportedApprovals } from '../../store/approvals
 import { claimDelivery, deferDeliveries, dueDeliveries, type DeliveryRecord } from '../../store/deliveries';
 import { markExecutionReported, unreportedExecutions } from '../../store/executions';
 import { markAnnounced, unannouncedWebhooks } from '../../store/webhooks';
-import type { Apart } from '../apart';
+import { byId, type Apart } from '../apart';
 
 const BATCH = 100;
 /** How long deliveries stand aside whose endpoint has no room, so that others get their turn. */
@@ -15,7 +15,6 @@ const ASIDE_MS = 5_000;
 
 type Publish = (event: BusEvent) => Promise<unknown>;
 
-const byId = ({ _id: id, org_id: org }: { _id: string; org_id: string }) => ({ org, id });
 const ofOrg = ({ _id: id, orgId: org }: { _id: string; orgId: string }) => ({ org, id });
 
 async function takeDue(context: Context, due: DeliveryRecord[], apart: Apart): Promise<void> {

@@ -1,6 +1,6 @@
 /** References between records: what a record names must exist in its tenant, and events may ask for their labels. */
 import { problem, refuseFindings, type Finding } from '../../contracts/problem';
-import { labelledBy, labelsOf, namedBy, readTexts, type Named } from '../../events/record-labels';
+import { COMPANY, labelledBy, labelsOf, namedBy, readTexts, type Named } from '../../events/record-labels';
 import type { ChangeLabels } from '../../events/record-events';
 import { resourceOf } from '../../resources/registry';
 import type { AnyRecord, Resource } from '../../resources/resource';
@@ -15,7 +15,6 @@ const unknownRecord = ({ field, target, id }: Named): Finding => ({
   message: `no ${target.nouns[0]} ${id} in this tenant`,
 });
 
-const COMPANY = 'companyId';
 /** Resources whose records are people to be reached. */
 const PEOPLE: readonly string[] = ['contacts', 'voice-contacts'];
 
