@@ -42,7 +42,7 @@ async function main(): Promise<void> {
   const guard = createGuard(context);
   const app = createApp(context, guard, {
     store: async () => indexed && (await context.store.isReady()),
-    engine: () => context.engine.isReachable(),
+    engine: () => context.engine.isAnswering(),
   });
   const server = createServer(
     {

@@ -3,12 +3,14 @@ import {
   Client,
   Connection,
   defaultGrpcRetryOptions,
+  isGrpcServiceError,
   makeGrpcRetryInterceptor,
   type ConnectionOptions,
 } from '@temporalio/client';
 import type { Config } from '../config';
 
 const CHANNEL_READY = 2;
+const DEADLINE_EXCEEDED = 4;
 const REFUSAL_REMEMBERED_MS = 500;
 /** Answers wait for these calls, so they are never waited for long. */
 const CALL_TIMEOUT_MS = 2_000;
@@ -29,8 +31,10 @@ const withinTime: Interceptor = (options, nextCall) => {
 export interface Engine {
   readonly client: Client;
   readonly taskQueue: string;
-  /** True when the channel is up, or comes up at once. No call is made while it is up. */
+  /** True when the channel is up, or comes up at once. No call is made while it is up and calls are answered. */
   isReachable(): Promise<boolean>;
+  /** True when the engine answers a call now. */
+  isAnswering(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -41,6 +45,9 @@ export interface Engine {
  * the next: from its first use on, its hooks slow down every promise of the process.
  */
 class ObservedConnection extends Connection {
+  /** A call was not answered in time, and none has been since. The channel of an engine that hangs stays up. */
+  #isSilent = false;
+
   /** Called when it connects; the calls have their deadlines from `withinTime`. */
   override async withDeadline<Result>(_deadline: number | Date, call: () => Promise<Result>): Promise<Result> {
     return call();
@@ -48,11 +55,37 @@ class ObservedConnection extends Connection {
 
   /** Called for each call with its namespace, which the connection itself sends with all of them. */
   override async withMetadata<Result>(_namespace: ConnectionMetadata, call: () => Promise<Result>): Promise<Result> {
-    return call();
+    return this.#watched(call);
+  }
+
+  /** Asks for what every engine knows. */
+  async ask(): Promise<void> {
+    // Connecting is tried once; after a failure it is the channel that comes up again by itself.
+    if (!this.#isConnected()) await this.ensureConnected();
+    await this.#watched(() => this.workflowService.getSystemInfo({}));
+    this.#isSilent = false;
   }
 
   isUp(): boolean {
-    return this.client.getChannel().getConnectivityState(true).valueOf() === CHANNEL_READY;
+    return !this.#isSilent && this.#isConnected();
+  }
+
+  async #watched<Result>(call: () => Promise<Result>): Promise<Result> {
+    try {
+      return await call();
+    } catch (error) {
+      if (isGrpcServiceError(error) && error.code.valueOf() === DEADLINE_EXCEEDED) this.#isSilent = true;
+      throw error;
+    }
+  }
+
+  #isConnected(): boolean {
+    try {
+      return this.client.getChannel().getConnectivityState(true).valueOf() === CHANNEL_READY;
+    } catch {
+      // The lazy connection has no channel before its first use.
+      return false;
+    }
   }
 }
 
@@ -62,8 +95,7 @@ function createProbe(connection: ObservedConnection): () => Promise<boolean> {
   let refusedAt = -Infinity;
   const ask = async (): Promise<boolean> => {
     try {
-      await connection.ensureConnected();
-      await connection.workflowService.getSystemInfo({});
+      await connection.ask();
       return true;
     } catch {
       refusedAt = performance.now();
@@ -89,18 +121,11 @@ export function connectEngine(config: Config['temporal']): Engine {
   }) as ObservedConnection;
   const client = new Client({ connection, namespace: config.namespace });
   const probe = createProbe(connection);
-  const isUp = (): boolean => {
-    try {
-      return connection.isUp();
-    } catch {
-      // The lazy connection has no channel before its first use.
-      return false;
-    }
-  };
   return {
     client,
     taskQueue: config.taskQueue,
-    isReachable: async () => isUp() || (await probe()),
+    isReachable: async () => connection.isUp() || (await probe()),
+    isAnswering: probe,
     close: () => connection.close(),
   };
 }

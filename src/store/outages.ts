@@ -30,11 +30,19 @@ export function isStoreUnreached(error: unknown): boolean {
   );
 }
 
+/** Of a connection that ends while a command is written to it; the driver passes these on as the socket has them. */
+const BROKEN_SOCKETS: ReadonlySet<unknown> = new Set([
+  'EPIPE',
+  'ECONNRESET',
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_WRITE_AFTER_END',
+]);
+
 /** FerretDB answers with an internal error while the PostgreSQL below it is away, so that text counts too. */
 export function isStoreDown(error: unknown): boolean {
   if (error instanceof mongo.MongoNetworkError || isStoreUnreached(error)) return true;
-  const { name, message } = error as { name?: string; message?: string };
-  if (name === 'MongoPoolClearedError' || name === 'MongoNotConnectedError') return true;
+  const { name, message, code } = error as { name?: string; message?: string; code?: unknown };
+  if (name === 'MongoPoolClearedError' || name === 'MongoNotConnectedError' || BROKEN_SOCKETS.has(code)) return true;
   return /conn(ect(ion)?)? (refused|reset|closed)|failed to connect to|unexpected EOF|broken pipe|terminating connection|the database system is|client is closed|topology (is )?closed/i.test(
     message ?? '',
   );

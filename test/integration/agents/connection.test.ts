@@ -2,7 +2,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { readConfig } from '../../../src/config';
 import { connectEngine } from '../../../src/engine/connect';
-import { joinStack } from '../../support/harness';
+import { joinStack, waitFor } from '../../support/harness';
+import { startLossyLine } from '../../support/stand-ins/lossy-line';
 
 test('connecting and calling begin no async context, whose hooks would slow down every promise of the process', async () => {
   const contexts = jest.spyOn(AsyncLocalStorage.prototype, 'run');
@@ -18,4 +19,45 @@ test('connecting and calling begin no async context, whose hooks would slow down
     described: ['rejected'],
     begun: 0,
   });
+});
+
+test('an engine that is connected and answers nothing is away until it answers again', async () => {
+  const harness = joinStack();
+  const { temporal } = readConfig(harness.address.env);
+  const line = await startLossyLine(`tcp://${temporal.address}`);
+  const engine = connectEngine({ ...temporal, address: new URL(line.uri).host });
+  const describe = () => engine.client.workflow.getHandle('no such workflow').describe();
+  const seen: boolean[] = [];
+  try {
+    seen.push(await engine.isReachable());
+    line.hang();
+    await expect(describe()).rejects.toMatchObject({ cause: { code: 4 } });
+    seen.push(await engine.isReachable(), await engine.isAnswering());
+    line.resume();
+    await expect(describe()).rejects.toThrow('workflow not found');
+    await waitFor(() => engine.isAnswering());
+    seen.push(await engine.isReachable());
+  } finally {
+    await Promise.all([engine.close(), harness.close()]);
+    await line.stop();
+  }
+  expect(seen).toEqual([true, false, false, true]);
+});
+
+test('whether the engine answers is asked of it each time, and what it says holds for all', async () => {
+  const harness = joinStack();
+  const { temporal } = readConfig(harness.address.env);
+  const line = await startLossyLine(`tcp://${temporal.address}`);
+  const engine = connectEngine({ ...temporal, address: new URL(line.uri).host });
+  try {
+    const before = await engine.isAnswering();
+    line.hang();
+    const askedAt = performance.now();
+    const during = [await engine.isAnswering(), await engine.isReachable()];
+    expect({ before, during }).toEqual({ before: true, during: [false, false] });
+    expect(performance.now() - askedAt).toBeLessThan(3_500);
+  } finally {
+    await Promise.all([engine.close(), harness.close()]);
+    await line.stop();
+  }
 });

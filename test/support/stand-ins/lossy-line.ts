@@ -1,25 +1,28 @@
-/** A line to the store that can lose a reply, so that what was asked is done and nobody is told, or go silent. */
+/** A line to store or engine that can lose a reply, so that what was asked is done and nobody is told, or go silent. */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 export interface LossyLine {
-  /** The store's address by this line. */
+  /** The address by this line. */
   readonly uri: string;
   /** Breaks the line instead of passing the reply to the next command that holds this text. */
   loseReplyTo(text: string): void;
-  /** Passes no reply on any more; connections stay open. */
+  /** Passes no reply on until told to; connections stay open. */
   hang(): void;
+  /** Passes on what was held back, and replies again. */
+  resume(): void;
   /** How many replies were lost. */
   lost(): number;
   stop(): Promise<void>;
 }
 
-/** Lays a line to the store behind a connection string. */
+/** Lays a line to the server behind an address like `mongodb://host:port/…` or `tcp://host:port`. */
 export async function startLossyLine(uri: string): Promise<LossyLine> {
   const { hostname, port } = new URL(uri.replace(/^mongodb:/, 'http:'));
   const sockets = new Set<Socket>();
   let wanted: string | null = null;
   let lost = 0;
   let isSilent = false;
+  let held: (() => void)[] = [];
   const server = createServer((client) => {
     const store = connect(Number(port), hostname);
     let isLosing = false;
@@ -41,7 +44,10 @@ export async function startLossyLine(uri: string): Promise<LossyLine> {
       store.write(chunk);
     });
     store.on('data', (chunk: Buffer) => {
-      if (isSilent) return;
+      if (isSilent) {
+        held.push(() => client.write(chunk));
+        return;
+      }
       if (!isLosing) {
         client.write(chunk);
         return;
@@ -61,6 +67,11 @@ export async function startLossyLine(uri: string): Promise<LossyLine> {
     },
     hang: () => {
       isSilent = true;
+    },
+    resume: () => {
+      isSilent = false;
+      for (const pass of held) pass();
+      held = [];
     },
     lost: () => lost,
     stop: () =>

@@ -19,6 +19,10 @@ test.each([
   new mongo.MongoNetworkError('connect ECONNREFUSED 127.0.0.1:27017'),
   Object.assign(new Error('x'), { name: 'MongooseServerSelectionError' }),
   Object.assign(new Error('x'), { name: 'MongoPoolClearedError' }),
+  // What a socket says while a command is written to it, the driver passes on as it is.
+  Object.assign(new Error('This socket has been ended by the other party'), { code: 'EPIPE' }),
+  Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }),
+  Object.assign(new Error('Cannot call write after a stream was destroyed'), { code: 'ERR_STREAM_DESTROYED' }),
 ])('so is one that the driver does not reach: %s', (error) => {
   expect(isStoreDown(error)).toBe(true);
 });
