@@ -1,6 +1,7 @@
 /** One transform for every suite; jose ships ES modules only, so it is compiled for Jest's CommonJS runtime. */
 const base = {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/jest/environment.js',
+  runtime: '<rootDir>/test/support/jest/runtime.js',
   setupFiles: ['<rootDir>/test/support/property-seed.ts'],
   transform: {
     '^.+\\.(t|j|m)s$': [
