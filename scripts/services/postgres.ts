@@ -50,6 +50,8 @@ function settings(port: number, isDurable: boolean): string[] {
     shared_preload_libraries: 'pg_cron,pg_documentdb_core,pg_documentdb,pg_documentdb_extended_rum',
     // Without it no index serves a sort.
     'documentdb.alternate_index_handler_name': 'extended_rum',
+    // Looks up statistics of every index of a collection for each query; the product names the index of every list.
+    'documentdb.enable_index_correlation_from_statistics': 'off',
     'cron.database_name': 'postgres',
     'cron.log_run': 'off',
     shared_buffers: '256MB',
