@@ -166,21 +166,26 @@ export async function measureUnchanged(stage: HttpStage): Promise<Figure[]> {
   const held = '/psa/api/openapi.json';
   const [heldTag, recordTag] = [await tagOf(stage, held), await tagOf(stage, path)];
   const headers = takingTurns(stage.keys);
-  const unchanged = { path: '/unchanged', headers: none, status: 304 };
+  const shots = {
+    held: client.shot({ port: api.port, path: held, headers: () => ({ 'if-none-match': heldTag }), status: 304 }),
+    bare: client.shot({ port: bare.port, path: '/unchanged', headers: none, status: 304 }),
+  };
+  // By themselves: behind a request that waits for the store, the one side has more to fetch into the caches again.
+  const alone = await inTurn(shots, turnsOf(stage.runs, TURNS));
   const sides = await inTurn(
     {
-      held: client.shot({ port: api.port, path: held, headers: () => ({ 'if-none-match': heldTag }), status: 304 }),
       record: client.shot({
         port: api.port,
         path,
         headers: () => ({ ...headers(), 'if-none-match': recordTag }),
         status: 304,
       }),
-      bare: client.shot({ port: bare.port, ...unchanged }),
+      bare: shots.bare,
       commands: client.shot({
         port: bare.port,
-        ...unchanged,
         path: `/guarded/${database.orgId}/unchanged/${id}`,
+        headers: none,
+        status: 304,
       }),
     },
     turnsOf(stage.runs, TURNS),
@@ -196,12 +201,12 @@ export async function measureUnchanged(stage: HttpStage): Promise<Figure[]> {
   });
   return [
     {
-      ...figure('304 of a document that the process holds, p50', [sides.held, sides.bare], 1.2),
+      ...figure('304 of a document that the process holds, p50', [alone.held, alone.bare], 1.2),
       more: {
         held_because:
           'Records are not held in memory, because another process may have changed them; what is held and always ' +
           'fresh are the documents of the API.',
-        ...sidesOf(sides),
+        ...sidesOf({ ...alone, record: sides.record, commands: sides.commands }),
       },
     },
     {
