@@ -118,3 +118,27 @@ test('a run is not counted twice when the store’s reply to the count is lost',
   await line.stop();
   expect((await readStats(harness.store, org.id)).get(agentId)).toMatchObject({ total: 1, failed: 1 });
 });
+
+test('runs that end while the store cannot be reached are counted when it can', async () => {
+  const org = await harness.newOrg();
+  const agentId = await storedAgent(harness.store, org.id, [{ type: 'set_variables', id: 'vars', values: {} }]);
+  const now = new Date();
+  const record = await unopenedRecord(harness.store, { orgId: org.id, agentId, now, payload: {} });
+  const uri = harness.address.env['MONGODB_URI'] ?? '';
+  const before = await startLossyLine(uri);
+  await before.stop();
+  const warnings: string[] = [];
+  const log = { ...createLog('silent'), warn: (message: string) => void warnings.push(message) };
+  const store = openStore(before.uri);
+  const tallies = createRunTallies({ store, log });
+  tallies.add({ ...record, status: 'failed', completed_at: now });
+  await waitFor(async () => warnings.includes('run figures wait for the store'));
+  tallies.add({ ...record, status: 'completed', completed_at: now });
+  const line = await startLossyLine(uri, Number(new URL(before.uri).port));
+  const read = async () => (await readStats(harness.store, org.id)).get(agentId);
+  await waitFor(async () => (await read())?.total === 2);
+  await tallies.close();
+  await store.close();
+  await line.stop();
+  expect(await read()).toMatchObject({ total: 2, completed: 1, failed: 1 });
+});

@@ -15,8 +15,8 @@ export interface LossyLine {
   stop(): Promise<void>;
 }
 
-/** Lays a line to the server behind an address like `mongodb://host:port/…` or `tcp://host:port`. */
-export async function startLossyLine(uri: string): Promise<LossyLine> {
+/** Lays a line to the server behind an address like `mongodb://host:port/…` or `tcp://host:port`, at a free port unless one is named. */
+export async function startLossyLine(uri: string, ownPort = 0): Promise<LossyLine> {
   const { hostname, port } = new URL(uri.replace(/^mongodb:/, 'http:'));
   const sockets = new Set<Socket>();
   let wanted: string | null = null;
@@ -57,7 +57,7 @@ export async function startLossyLine(uri: string): Promise<LossyLine> {
     });
   });
   await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
+    server.listen(ownPort, '127.0.0.1', resolve);
   });
   const { port: own } = server.address() as AddressInfo;
   return {
