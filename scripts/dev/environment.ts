@@ -1,6 +1,6 @@
 /** The environment of the development processes: secrets that survive restarts, and addresses of what was started. */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Environment, Services } from '../services';
 import type { Inbox } from './inbox';
@@ -10,15 +10,29 @@ const SECRET_BYTES = 32;
 
 type Secrets = Record<(typeof SECRET_NAMES)[number], string>;
 
+function parseSecrets(text: string): Partial<Secrets> {
+  const parsed: unknown = JSON.parse(text);
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) throw new Error('not an object');
+  const wrong = SECRET_NAMES.find((name) => name in parsed && typeof (parsed as Partial<Secrets>)[name] !== 'string');
+  if (wrong) throw new Error(`${wrong} is not a text`);
+  return parsed;
+}
+
 function readSecrets(path: string): Partial<Secrets> {
+  if (!existsSync(path)) return {};
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as Partial<Secrets>;
-  } catch {
-    return {};
+    return parseSecrets(readFileSync(path, 'utf8'));
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(
+      `${path} cannot be read (${why}), and with new secrets no key or session of the data here would be valid any ` +
+        'more. Put it right, or begin anew with `npm run dev -- --reset`.',
+      { cause },
+    );
   }
 }
 
-/** The secrets of this folder, made on first use. New ones would make every key and session of the data invalid. */
+/** The secrets of this folder, made on first use. */
 export function keepSecrets(path: string): Secrets {
   const known = readSecrets(path);
   const secrets = Object.fromEntries(

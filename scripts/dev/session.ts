@@ -14,6 +14,7 @@ import { type Inbox, startInbox } from './inbox';
 import { seedFrom, type SeedResult } from './seed-data';
 import { watchServices } from './watch-services';
 
+const SECRETS_FILE = 'secrets.json';
 const PORTS = { api: 3000, temporal: 7233, temporalUi: 8233, store: 27_017, smtp: 1025, inbox: 8025 };
 const READY_MS_MAX = 120_000;
 const CHILD_GRACE_MS = 12_000;
@@ -64,7 +65,7 @@ export class Session {
     await this.#claimFolder();
     const apiPort = await choosePortFor('api', apiPortOf(env, PORTS.api), print);
     const [services, inbox] = await Promise.all([this.#startServices(), this.#startInbox(), this.#build()]);
-    const secrets = keepSecrets(join(this.#folder, 'secrets.json'));
+    const secrets = keepSecrets(join(this.#folder, SECRETS_FILE));
     const childEnv = childEnvironment({ own: env, services, inbox, secrets, apiPort });
     const children = this.#startChildren(childEnv);
     const baseUrl = `http://127.0.0.1:${apiPort}`;
@@ -116,6 +117,8 @@ export class Session {
     await this.#progress.track('removing all data', async () => {
       await removeServiceData(join(this.#folder, 'data'));
       rmSync(join(this.#folder, 'inbox'), { recursive: true, force: true });
+      // Of no use without the data; and this is the way out when they cannot be read.
+      rmSync(join(this.#folder, SECRETS_FILE), { force: true });
     });
     print('all data removed');
   }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, writeFileSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDevFile, writeDevFile } from '../../../scripts/dev/dev-file';
@@ -37,6 +37,16 @@ test('secrets are made once, kept, and readable by their owner only', () => {
   expect(keepSecrets(path)).toEqual(secrets);
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
+
+test.each(['{"KEY_PEPPER": "abc', '[]', '{"KEY_PEPPER": 5}', ''])(
+  'secrets that cannot be read are not replaced, which would end every key of the data: %s',
+  (text) => {
+    const path = join(folder, 'damaged-secrets.json');
+    writeFileSync(path, text);
+    expect(() => keepSecrets(path)).toThrow(/damaged-secrets\.json.*--reset/s);
+    expect(readFileSync(path, 'utf8')).toBe(text);
+  },
+);
 
 test('dev.json names every address and is readable by its owner only', () => {
   const path = join(folder, 'dev.json');
