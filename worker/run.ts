@@ -2,20 +2,14 @@
 import { NativeConnection, Runtime, Worker, DefaultLogger } from '@temporalio/worker';
 import { createActivities } from '../activities';
 import type { Deps } from '../activities/deps';
-
-const LEVELS = { TRACE: 'debug', DEBUG: 'debug', INFO: 'debug', WARN: 'warn', ERROR: 'error' } as const;
+import { lineOf } from './sdk-log';
 
 /** The engine library's own log lines go where ours go; its process signals are left to us. */
 export function installRuntime(log: Deps['log']): void {
   Runtime.install({
     logger: new DefaultLogger('INFO', ({ level, message, meta }) => {
-      const { error, workflowId, activityType } = (meta ?? {}) as Record<string, unknown>;
-      log[LEVELS[level]](message, {
-        sdk: true,
-        ...(error ? { error } : {}),
-        ...(workflowId ? { workflow_id: workflowId } : {}),
-        ...(activityType ? { activity: activityType } : {}),
-      });
+      const line = lineOf(level, meta);
+      log[line.level](message, line.fields);
     }),
     telemetryOptions: { logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } } },
     shutdownSignals: [],

@@ -46,7 +46,7 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
   },
   events: {
     at: /^src\/events\//,
-    uses: ['store', 'engine', 'catalog', 'resources', 'domain', 'contracts'],
+    uses: ['outages', 'store', 'engine', 'catalog', 'resources', 'domain', 'contracts'],
     packages: ['node:timers/promises'],
   },
 

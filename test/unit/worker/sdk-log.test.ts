@@ -1,0 +1,43 @@
+/** What operators read of failures that the engine's library tells of. */
+import { ActivityFailure, ApplicationFailure } from '@temporalio/common';
+import { lineOf } from '../../../worker/sdk-log';
+
+/** What is left of an error that came out of a workflow's thread. */
+const fromThread = (error: Error): Error => structuredClone(error);
+
+const denied = () => ApplicationFailure.create({ type: 'approval_denied', message: 'Step gate was denied.' });
+const broken = () =>
+  ApplicationFailure.create({
+    type: 'step_failed',
+    message: 'The step failed for a reason within Signalbox (TypeError)',
+    cause: new TypeError('x is undefined'),
+  });
+const failedStep = () =>
+  new ActivityFailure('Activity task failed', 'httpRequest', '1', 'MAXIMUM_ATTEMPTS_REACHED', 'w', denied());
+
+test('that a gate was denied is a line without a stack that calls nobody', () => {
+  const { level, fields } = lineOf('WARN', { error: fromThread(denied()), workflowId: 'exe_1' });
+  expect({ level, fields }).toEqual({
+    level: 'info',
+    fields: { sdk: true, why: 'Step gate was denied.', workflow_id: 'exe_1' },
+  });
+});
+
+test('an attempt that failed tells its code, and an execution that a step has failed why', () => {
+  expect(lineOf('WARN', { error: denied(), activityType: 'httpRequest' })).toEqual({
+    level: 'info',
+    fields: { sdk: true, code: 'approval_denied', why: 'Step gate was denied.', activity: 'httpRequest' },
+  });
+  expect(lineOf('WARN', { error: fromThread(failedStep()) })).toMatchObject({
+    level: 'info',
+    fields: { sdk: true, why: 'Step gate was denied.' },
+  });
+});
+
+test('what failed within the product is a warning with everything there is', () => {
+  const error = broken();
+  expect(lineOf('WARN', { error })).toEqual({ level: 'warn', fields: { sdk: true, error } });
+  const other = new TypeError('y');
+  expect(lineOf('ERROR', { error: other })).toEqual({ level: 'error', fields: { sdk: true, error: other } });
+  expect(lineOf('WARN', {})).toEqual({ level: 'warn', fields: { sdk: true } });
+});

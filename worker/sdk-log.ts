@@ -1,0 +1,41 @@
+/** Lines of the engine's library, as this product's log has them. */
+import type { LogLevel } from '@temporalio/worker';
+import type { Fields } from '../src/log';
+
+const LEVELS = { TRACE: 'debug', DEBUG: 'debug', INFO: 'debug', WARN: 'warn', ERROR: 'error' } as const;
+
+/** A line for the log. */
+interface Line {
+  level: 'debug' | 'info' | 'warn' | 'error';
+  fields: Fields;
+}
+
+/**
+ * Why a step or an execution failed where that is an outcome: a gate was denied, an address answered 404. Its trace tells
+ * it, so nobody has to be called. What failed within the product carries its cause.
+ */
+function outcomeOf(error: unknown): Fields | null {
+  if (!(error instanceof Error)) return null;
+  // On its way out of a workflow's thread an error loses its class; what is left of it is at the head of its stack.
+  const [kind] = (error.stack ?? '').split(':', 1);
+  // The activity has a line of its own.
+  if (kind === 'ActivityFailure') return { why: error.cause instanceof Error ? error.cause.message : error.message };
+  if (kind !== 'ApplicationFailure' || error.cause) return null;
+  const { type } = error as { type?: unknown };
+  return { ...(typeof type === 'string' ? { code: type } : {}), why: error.message };
+}
+
+/** What is said of a line, and how loudly. */
+export function lineOf(level: LogLevel, meta: Record<string, unknown> = {}): Line {
+  const { error, workflowId, activityType } = meta;
+  const outcome = outcomeOf(error);
+  return {
+    level: outcome && level === 'WARN' ? 'info' : LEVELS[level],
+    fields: {
+      sdk: true,
+      ...(outcome ?? (error ? { error } : {})),
+      ...(workflowId ? { workflow_id: workflowId } : {}),
+      ...(activityType ? { activity: activityType } : {}),
+    },
+  };
+}
