@@ -45,8 +45,9 @@ function stopOnSignals(session: Session): void {
     void session.stop().then(() => process.exit(0));
   };
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, handle);
-  // The process that started us is gone: nobody could stop us any more.
+  // The process that started us is gone, maybe before we could listen: nobody could stop us any more.
   if (process.channel) process.on('disconnect', handle);
+  else if (process.connected === false) handle();
 }
 
 export interface Project {

@@ -188,3 +188,21 @@ test('a process that cannot start ends the run with its own words', async () => 
   expect(supervisor.text).toContain('worker ended 3 times before it was ready');
   expect(recordedPids()).toEqual([]);
 });
+
+test('whoever started it may be killed before it listens: it ends all the same', async () => {
+  const child = ['process.execPath', `['--import', 'tsx', ${JSON.stringify(join(folder, 'dev.ts'))}]`];
+  const options = `{ cwd: ${JSON.stringify(folder)}, stdio: ['ignore', 'ignore', 'ignore', 'ipc'], detached: true }`;
+  const script = `
+    const { spawn } = require('node:child_process');
+    require('node:fs').writeSync(1, String(spawn(${child.join(', ')}, ${options}).pid));
+    process.kill(process.pid, 'SIGKILL');`;
+  const starter = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [said] = (await once(starter.stdout, 'data')) as [Buffer];
+  const pid = Number(said);
+  try {
+    expect(await waitUntilDead([pid], 60_000)).toBe(true);
+  } finally {
+    if (isAlive(pid)) process.kill(pid, 'SIGTERM');
+  }
+  expect(recordedPids()).toEqual([]);
+});
