@@ -204,7 +204,7 @@ function pastRun(orgId: string, index: number, now: Date): ExecutionRecord {
 /** Runs of the past with the credits and figures that belong to them, so that every sum adds up. */
 async function seedHistory({ store, orgId, now }: DemoOptions): Promise<void> {
   const id = agentId(orgId, CRITICAL.name);
-  if ((await readStats(store, orgId)).has(id)) return;
+  if ((await readStats(store, orgId, [id])).has(id)) return;
   const runs = Array.from({ length: HISTORY_RUNS }, (_unused, index) => pastRun(orgId, index, now));
   for (const run of runs) await openExecution(store, run);
   for (const month of [monthOf(now), ...monthsBefore(now, 12)]) {

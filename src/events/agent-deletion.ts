@@ -3,6 +3,7 @@
  * goes a little later, because an event that was matched just before may still open a run. Each stage can be repeated.
  */
 import type { Context } from '../context';
+import { removeStats } from '../store/agent-runs';
 import { freeSlot, removeAgent, type AgentRecord } from '../store/agents';
 import { openExecutionsOf } from '../store/executions';
 import { cancelRecord, cancelSoon } from './cancel';
@@ -29,6 +30,8 @@ export async function cancelRuns(context: Context, agent: AgentRecord): Promise<
 /** Removes an agent that is marked as going away for good; answers how many runs had still to be cancelled. */
 export async function finishDeletion(context: Context, agent: AgentRecord): Promise<number> {
   const cancelled = await cancelRuns(context, agent);
+  // While the record is there whoever dies in between is followed by another.
+  await removeStats(context.store, agent.org_id, agent._id);
   await removeAgent(context.store, agent.org_id, agent._id);
   return cancelled;
 }

@@ -1,6 +1,5 @@
 /** Run figures of agents, kept apart from their definitions because they change with every run. */
 import { Nullable, Type, type Static } from '../contracts/schema';
-import { AGENTS_PER_ORG_MAX } from './agents';
 import { collection, Instant, type Store } from './collection';
 import { updateEach } from './update-each';
 
@@ -19,21 +18,29 @@ const AgentStatsRecord = Type.Object({
   agent_id: Type.String(),
   runs: Runs,
 });
-export const agentStats = collection('agent_stats', AgentStatsRecord, [{ name: 'org', keys: { org_id: 1 } }]);
+export const agentStats = collection('agent_stats', AgentStatsRecord, []);
 export type AgentRuns = Static<typeof Runs>;
 
 export const statsId = (orgId: string, agentId: string): string => `${orgId}:${agentId}`;
 
-/** Run figures of the org's agents by agent id. */
-export async function readStats(store: Store, orgId: string): Promise<Map<string, AgentRuns>> {
+/** Run figures by agent id. Asked for by name: an org may have had many more agents than it has. */
+export async function readStats(
+  store: Store,
+  orgId: string,
+  agentIds: readonly string[],
+): Promise<Map<string, AgentRuns>> {
   const rows = await agentStats
     .in(store)
-    .find({ org_id: orgId })
-    .limit(AGENTS_PER_ORG_MAX)
+    .find({ _id: { $in: agentIds.map((id) => statsId(orgId, id)) } })
     .lean<Static<typeof AgentStatsRecord>[]>()
     .exec();
   return new Map(rows.map((row) => [row.agent_id, row.runs]));
 }
+
+/** Nobody asks for the figures of an agent that is gone. */
+export const removeStats = async (store: Store, orgId: string, agentId: string): Promise<void> => {
+  await agentStats.in(store).deleteOne({ _id: statsId(orgId, agentId) });
+};
 
 export interface RunTally {
   orgId: string;

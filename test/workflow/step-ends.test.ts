@@ -76,7 +76,7 @@ test('a write that is repeated because its reply was lost costs nothing more and
   expect((await found()).steps[0]).toMatchObject({ output: { text: 'yes' }, credits_used: 1 });
   // Whoever got no reply counts the run.
   await worker.tallies.close();
-  expect((await readStats(harness.store, orgId)).get(agentId)?.total).toBe(1);
+  expect((await readStats(harness.store, orgId, [agentId])).get(agentId)?.total).toBe(1);
 });
 
 test('an attempt that was believed dead changes nothing of a step that another one has ended', async () => {

@@ -62,7 +62,7 @@ test('a workflow that an operator terminated ends its record as failed and close
   const gate = list((await org.call('GET', `/agents/api/approvals?execution_id=${id}`)).body['approvals'])[0];
   expect(gate).toMatchObject({ status: 'denied', decided_by: 'system:execution_cancelled' });
   const agentId = text(ended['agent_id']);
-  const counted = await waitFor(async () => (await readStats(harness.store, org.id)).get(agentId));
+  const counted = await waitFor(async () => (await readStats(harness.store, org.id, [agentId])).get(agentId));
   expect(counted).toMatchObject({ total: 1, failed: 1 });
 });
 

@@ -25,10 +25,10 @@ type Names = 'listAgents' | 'createAgent' | 'getAgent' | 'updateAgent' | 'delete
 /** Agents one org may keep, drafts included. */
 const AGENTS_MAX = 1_000;
 
-/** Run figures and this month's credits of every agent of the org. */
-async function figures(context: Context, orgId: string) {
+/** Run figures and this month's credits of the given agents. */
+async function figures(context: Context, orgId: string, agentIds: readonly string[]) {
   const [runs, month] = await Promise.all([
-    readStats(context.store, orgId),
+    readStats(context.store, orgId, agentIds),
     readMonth(context.store, orgId, monthOf(context.clock.now())),
   ]);
   return (agentId: string) => agentStats(runs.get(agentId), month?.by_agent[agentId] ?? 0);
@@ -38,7 +38,8 @@ const systemStatus = (runtime: { paused_system: string[] }, id: string): AgentSt
   runtime.paused_system.includes(id) ? 'paused' : 'active';
 
 async function systemAgentsOf(context: Context, orgId: string): Promise<Agent[]> {
-  const [runtime, stats] = await Promise.all([store.readRuntime(context.store, orgId), figures(context, orgId)]);
+  const ids = systemAgents.map(({ id }) => id);
+  const [runtime, stats] = await Promise.all([store.readRuntime(context.store, orgId), figures(context, orgId, ids)]);
   return systemAgents.map((agent) =>
     presentSystemAgent(agent, { status: systemStatus(runtime, agent.id), stats: stats(agent.id) }),
   );
@@ -55,8 +56,15 @@ export const made = (agent: Agent) => ({
   headers: { Location: `/agents/api/agents/${agent.id}` },
 });
 
+async function presentAll(context: Context, orgId: string, records: store.AgentRecord[]): Promise<Agent[]> {
+  if (records.length === 0) return [];
+  const ids = records.map(({ _id }) => _id);
+  const stats = await figures(context, orgId, ids);
+  return records.map((record) => presentAgent(record, stats(record._id)));
+}
+
 async function present(context: Context, record: store.AgentRecord): Promise<Agent> {
-  const stats = await figures(context, record.org_id);
+  const stats = await figures(context, record.org_id, [record._id]);
   return presentAgent(record, stats(record._id));
 }
 
@@ -120,15 +128,19 @@ const isSystem = (id: string): boolean => systemAgent(id) !== undefined;
 export const agentHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
   async listAgents({ context, principal, query }) {
     const { type, status, category } = query;
-    const [own, system, stats] = await Promise.all([
-      type === 'system' ? [] : store.listAgents(context.store, principal.orgId, query as store.AgentQuery),
-      type === undefined || type === 'system' ? systemAgentsOf(context, principal.orgId) : [],
-      figures(context, principal.orgId),
+    const { orgId } = principal;
+    const [own, system] = await Promise.all([
+      type === 'system'
+        ? []
+        : store
+            .listAgents(context.store, orgId, query as store.AgentQuery)
+            .then((records) => presentAll(context, orgId, records)),
+      type === undefined || type === 'system' ? systemAgentsOf(context, orgId) : [],
     ]);
     const visible = system.filter(
       (agent) => (!status || agent.status === status) && (!category || agent.category === category),
     );
-    const agents = [...visible, ...own.map((record) => presentAgent(record, stats(record._id)))];
+    const agents = [...visible, ...own];
     return { status: 200, body: { agents, total: agents.length }, etag: stateTag(agents.map(tagOf)) };
   },
 

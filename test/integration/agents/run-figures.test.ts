@@ -4,11 +4,12 @@ import { workflowIdOf } from '../../../src/contracts/messages';
 import { connectEngine, type Engine } from '../../../src/engine/connect';
 import { createRunTallies } from '../../../src/events/run-tallies';
 import { createLog } from '../../../src/log';
-import { readStats } from '../../../src/store/agent-runs';
+import { addRuns, readStats } from '../../../src/store/agent-runs';
 import { openStore } from '../../../src/store/connect';
 import { activeAgent, definitionWith, GATE, openGateOf, run, VARIABLES } from '../../support/agents';
 import {
   joinStack,
+  list,
   text,
   waitFor,
   waitForExecution,
@@ -95,7 +96,7 @@ test('runs that end because their agent is deleted count', async () => {
   const { id } = await waitingRun(org);
   await remove(org, `/agents/${agent}`);
   const ended = await waitForExecution(org, id, ['cancelled']);
-  const counted = await waitFor(async () => (await readStats(harness.store, org.id)).get(agent));
+  const counted = await waitFor(async () => (await readStats(harness.store, org.id, [agent])).get(agent));
   expect(counted).toMatchObject({ total: 1, completed: 0, failed: 0 });
   expect(counted.last_run_at?.toISOString()).toBe(ended['completed_at']);
 });
@@ -116,7 +117,22 @@ test('a run is not counted twice when the store’s reply to the count is lost',
   await tallies.close();
   await store.close();
   await line.stop();
-  expect((await readStats(harness.store, org.id)).get(agentId)).toMatchObject({ total: 1, failed: 1 });
+  expect((await readStats(harness.store, org.id, [agentId])).get(agentId)).toMatchObject({ total: 1, failed: 1 });
+});
+
+test('an org that has had thousands of agents sees the figures of those it has', async () => {
+  const org = await harness.newOrg();
+  const figures = { completed: 1, failed: 0, total: 1, durationMs: 5, lastRunAt: new Date() };
+  const gone = Array.from({ length: 2_500 }, (_unused, index) => `agt_0${index}`);
+  await addRuns(
+    harness.store,
+    gone.map((agentId) => ({ orgId: org.id, agentId, ...figures })),
+  );
+  const agent = await activeAgent(org, definitionWith([VARIABLES]));
+  await waitForExecution(org, await run(org), ['completed']);
+  expect(await figuresOf(org, agent, 1)).toMatchObject({ total_runs: 1, success_rate: 1 });
+  const listed = list((await get(org, '/agents?type=custom')).body['agents']);
+  expect(listed.map(({ stats }) => stats)).toEqual([expect.objectContaining({ total_runs: 1 })]);
 });
 
 test('runs that end while the store cannot be reached are counted when it can', async () => {

@@ -85,7 +85,7 @@ test(
         order.map((agentId) => ({ orgId, agentId, ...run })),
       ),
     );
-    const counted = await readStats(harness.store, orgId);
+    const counted = await readStats(harness.store, orgId, ids);
     expect(ids.map((id) => counted.get(id)?.total)).toEqual(ids.map(() => PROCESSES * ROUNDS));
   },
   MS_MAX,
