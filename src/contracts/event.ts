@@ -1,4 +1,5 @@
 /** Bus events: what products emit, the catalog that describes them and the record of what each one started. */
+import { EVENT_ID_PATTERN, EVENT_TYPE_PATTERN, PRODUCT_PATTERN } from './patterns';
 import { Enum, Json, Nullable, Timestamp, Type, Anything, Closed, type Static } from './schema';
 
 export const EVENT_CATEGORIES = [
@@ -63,9 +64,9 @@ export interface BusEvent {
   subject?: string;
 }
 
-const eventType = Type.String({ pattern: '^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*){1,4}$', maxLength: 120 });
-const product = Type.String({ pattern: '^[a-z][a-z0-9_-]{1,40}$' });
-const eventId = Type.String({ pattern: '^[A-Za-z0-9._:~-]{1,128}$' });
+const eventType = Type.String({ pattern: EVENT_TYPE_PATTERN, maxLength: 120 });
+const product = Type.String({ pattern: PRODUCT_PATTERN });
+const eventId = Type.String({ pattern: EVENT_ID_PATTERN });
 
 /** Either our own shape or CloudEvents 1.0 JSON (told apart by `specversion`). */
 export const EventInput = Type.Unsafe<NativeEvent | CloudEvent>({

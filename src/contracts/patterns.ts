@@ -23,6 +23,11 @@ const SYSTEM = '[a-z0-9][a-z0-9_.-]{0,39}';
 export const SYSTEM_PATTERN = `^${SYSTEM}$`;
 export const EXTERNAL_REF_PATTERN = `^${SYSTEM}:[\\s\\S]+$`;
 
+/** What an event is called, what emits it, and what tells it from others. Two dots alone lead up in an address. */
+export const EVENT_TYPE_PATTERN = '^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*){1,4}$';
+export const PRODUCT_PATTERN = '^[a-z][a-z0-9_-]{1,40}$';
+export const EVENT_ID_PATTERN = '^(?!\\.{1,2}$)[A-Za-z0-9._:~-]{1,128}$';
+
 const WORDS: Readonly<Record<string, string>> = {
   [LINE_PATTERN]: 'must be one line that is not blank, without control characters',
   [PHONE_PATTERN]: 'must be a telephone number: digits, blanks and any of + ( ) . x / -, with at least one digit',
@@ -31,6 +36,10 @@ const WORDS: Readonly<Record<string, string>> = {
     'must be a letter, followed by up to 39 letters, digits or underscores; constructor and prototype are taken',
   [SYSTEM_PATTERN]: 'must be the name of a system: up to 40 lower-case letters, digits or any of _ . -, such as halo',
   [EXTERNAL_REF_PATTERN]: 'must be <system>:<id>, such as halo:4711, with the system in lower case',
+  [EVENT_TYPE_PATTERN]:
+    'must be two to five names joined by dots, each of lower-case letters, digits and _, such as custom.door_opened',
+  [PRODUCT_PATTERN]: 'must be a name of 2 to 41 lower-case letters, digits or any of _ -, such as psa',
+  [EVENT_ID_PATTERN]: 'must be 1 to 128 letters, digits or any of . _ : ~ -, and more than one or two dots',
 };
 
 /** What a value must be to match; null for patterns that are said as they are. */

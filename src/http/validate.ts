@@ -32,9 +32,11 @@ const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const isDate = (text: string): boolean =>
   DATE.test(text) && !Number.isNaN(Date.parse(text)) && new Date(text).toISOString().startsWith(text);
 
+/** In UTC its year has four digits, too: an hour before or after all that can be written down is no timestamp. */
 const isTimestamp = (text: string): boolean => {
   const day = TIMESTAMP.exec(text)?.[1];
-  return day !== undefined && isDate(day) && !Number.isNaN(Date.parse(text));
+  if (day === undefined || !isDate(day) || Number.isNaN(Date.parse(text))) return false;
+  return TIMESTAMP.test(new Date(text).toISOString());
 };
 const EMAIL = /^[^\s@<>",;]{1,64}@[A-Za-z0-9-]{1,63}(\.[A-Za-z0-9-]{1,63})+$/;
 

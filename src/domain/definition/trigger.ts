@@ -1,6 +1,7 @@
 /** Checks what starts an agent: the event exists, and the filters suit its payload. */
 import type { Trigger } from '../../contracts/agent';
 import type { EventCatalogEntry } from '../../contracts/event';
+import { EVENT_TYPE_PATTERN, PRODUCT_PATTERN, wordsOf } from '../../contracts/patterns';
 import { nearest } from '../suggest';
 import { below, type Findings } from './findings';
 import { checkCondition } from './rules';
@@ -36,10 +37,28 @@ function reportUnknown(
   findings.add({ path: '/trigger/event_type', code, message, suggestion: nearest(type, types) });
 }
 
+const NAMES = [
+  { field: 'event_type', pattern: EVENT_TYPE_PATTERN },
+  { field: 'source_product', pattern: PRODUCT_PATTERN },
+] as const;
+
+/** Names that no event can have: the agent would wait for ever. */
+function reportImpossible(trigger: Trigger, findings: Findings): void {
+  for (const { field, pattern } of NAMES) {
+    if (new RegExp(pattern).test(trigger[field])) continue;
+    findings.add({
+      path: below('/trigger', field),
+      code: `invalid_${field}`,
+      message: `No event can be sent with ${field} "${trigger[field]}": it ${wordsOf(pattern)}.`,
+    });
+  }
+}
+
 /** Checks the trigger and answers what is known about the payload. */
 export function checkTrigger(trigger: Trigger, catalog: Catalog, findings: Findings): Shape {
   const entry = catalog.find(trigger.source_product, trigger.event_type);
-  if (!entry && !isCustom(trigger.event_type)) reportUnknown(trigger, catalog, findings);
+  if (!entry && isCustom(trigger.event_type)) reportImpossible(trigger, findings);
+  else if (!entry) reportUnknown(trigger, catalog, findings);
   const payload = entry ? payloadShape(entry) : ANY;
   trigger.filters?.forEach((filter, index) =>
     checkCondition(filter, below('/trigger/filters', index), payload, findings),

@@ -3,7 +3,8 @@ import type { Context } from '../../context';
 import type { BusEvent, CloudEvent, NativeEvent } from '../../contracts/event';
 import type { Handlers } from '../../contracts/operation';
 import type { AgentOperations } from '../../contracts/operations/agents';
-import { didYouMean, problem } from '../../contracts/problem';
+import { EVENT_TYPE_PATTERN, PRODUCT_PATTERN, wordsOf } from '../../contracts/patterns';
+import { didYouMean, problem, refuseFindings, type Finding } from '../../contracts/problem';
 import { eventCatalog } from '../../catalog/events';
 import { nearest } from '../../domain/suggest';
 import { publish } from '../../events/publish';
@@ -46,15 +47,31 @@ function requireKnown({
     eventCatalog.all.map((entry) => entry.id),
   );
   throw problem('event_type_not_found', {
-    message: `No event type ${id} in the catalog${didYouMean(suggestion)} Own types start with "custom.".`,
+    message: `No event type ${id} in the catalog${didYouMean(suggestion) || '.'} Own types start with "custom.".`,
     facts: { event: id, ...(suggestion ? { suggestion } : {}) },
   });
+}
+
+const TYPE_LENGTH_MAX = 120;
+
+/** What the schema of our own shape asks of names holds for those taken out of a CloudEvent, too. */
+function requireNames(event: CloudEvent): void {
+  const { source_product: product, event_type: type } = namesOf(event);
+  const findings: Finding[] = [];
+  const refuse = (path: string, message: string) => findings.push({ path, code: 'pattern', message });
+  if (type.length > TYPE_LENGTH_MAX) refuse('/type', `the event type may have at most ${TYPE_LENGTH_MAX} characters`);
+  else if (!new RegExp(EVENT_TYPE_PATTERN).test(type))
+    refuse('/type', `names the event type "${type}", which ${wordsOf(EVENT_TYPE_PATTERN)}`);
+  if (!new RegExp(PRODUCT_PATTERN).test(product))
+    refuse('/source', `names the product "${product}", which ${wordsOf(PRODUCT_PATTERN)}`);
+  refuseFindings(findings, 'body');
 }
 
 export const eventHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
   async ingestEvent({ context, principal, body, epoch, newId, isRepeat }) {
     const input = nativeOf(body);
     requireKnown(input);
+    if (isCloudEvent(body)) requireNames(body);
     // Refused before anything is stored: what is answered 202 runs, however long the engine is away afterwards.
     if (!(await context.engine.isReachable())) throw problem('engine_unavailable');
     const now = context.clock.now();

@@ -121,12 +121,17 @@ describe('CloudEvents 1.0', () => {
     expect((await ingest({ ...EVENT, id: 'mixed' }, sender)).status).toBe(200);
   });
 
-  test('another version, no data or no id is refused', async () => {
+  test('another version, no data, no id or a name that no event can have is refused', async () => {
     for (const [body, path] of [
       [{ ...CLOUD, id: '1', type: 'psa.ticket.created', specversion: '0.3' }, '/specversion'],
       [{ ...CLOUD, type: 'psa.ticket.created' }, '/id'],
       [{ ...CLOUD, id: '1', type: 'psa.ticket.created', data: 'text' }, '/data'],
       [{ ...CLOUD, id: '1', type: 'psa.ticket.created', time: 'noon' }, '/time'],
+      [{ ...CLOUD, id: '1', type: 'psa.ticket.created', time: '9999-12-31T23:00:00-02:00' }, '/time'],
+      [{ ...CLOUD, id: '1', type: 'custom.Door Opened' }, '/type'],
+      [{ ...CLOUD, id: '1', type: `custom.${'x'.repeat(120)}` }, '/type'],
+      [{ ...CLOUD, id: '1', type: 'custom.door_opened', source: 'https://example.com/Our Doors' }, '/source'],
+      [{ ...CLOUD, id: '..', type: 'psa.ticket.created' }, '/id'],
     ] as const) {
       const answer = await ingest(body);
       expectRefusal(answer, 400, 'validation_error');

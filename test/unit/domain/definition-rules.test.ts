@@ -22,6 +22,16 @@ describe('trigger', () => {
     expect(check({ trigger, steps: [{ ...note, values: { a: '{{event_payload.door.name}}' } }] })).toEqual([]);
   });
 
+  test.each([
+    ['acme', 'custom.Door Opened', '/trigger/event_type invalid_event_type'],
+    ['acme', 'custom.', '/trigger/event_type invalid_event_type'],
+    ['acme', 'custom.a.b.c.d.e', '/trigger/event_type invalid_event_type'],
+    ['ACME Corp', 'custom.door_opened', '/trigger/source_product invalid_source_product'],
+    ['x', 'custom.door_opened', '/trigger/source_product invalid_source_product'],
+  ])('%s:%s can never be sent', (source_product, event_type, expected) => {
+    expect(brief(check({ trigger: { ...base.trigger, filters: [], source_product, event_type } }))).toContain(expected);
+  });
+
   test('the findings say what to do', () => {
     const [finding] = check({ trigger: { ...base.trigger, event_type: 'ticket.craeted' } });
     expect(finding?.message).toBe(
