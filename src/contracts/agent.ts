@@ -97,7 +97,7 @@ export const Agent = Type.Object(
     type: Enum(AGENT_TYPES),
     status: Enum(AGENT_STATUSES),
     error_info: Nullable(AgentFault),
-    version: Type.Integer({ description: 'Rises with every change of the definition' }),
+    version: Type.Integer({ description: 'Rises with every change of the agent, of its status too' }),
     source: Nullable(Json({ description: 'What a cloned agent was made from: `{kind, id, version}`' })),
     stats: AgentStats,
     created_at: Timestamp(),

@@ -146,6 +146,8 @@ test('mended while it is stopped it stays stopped, is told of once, and runs whe
   await untilStopped(org, id);
   const mended = await org.call('PUT', `/agents/api/agents/${id}`, { steps: [VARIABLES] });
   expect(mended.body).toMatchObject({ status: 'error', error_info: { code: 'runs_failed_in_a_row' } });
+  const asItIs = await org.call('PUT', `/agents/api/agents/${id}`, { status: 'error' });
+  expect(asItIs.body).toMatchObject({ status: 'error', error_info: { code: 'runs_failed_in_a_row' } });
   await waitFor(async () => sink.requests.length > 0);
   await sweep();
   const trail = await auditEntries.in(harness.store).countDocuments({ orgId: org.id, action: 'agent.stopped' });

@@ -72,7 +72,8 @@ function changeOf(record: store.AgentRecord, body: UpdateAgent, now: Date): Part
   const change: Partial<store.AgentRecord> = {
     updated_at: now,
     version: record.version + 1,
-    ...(status ? { status, error_info: null } : {}),
+    // Where it is already it stays: an agent in error keeps what it was stopped for.
+    ...(status && status !== record.status ? { status, error_info: null } : {}),
   };
   const activates = status === 'active' && record.status !== 'active';
   if (Object.keys(fields).length === 0 && !activates) return change;
