@@ -1,7 +1,7 @@
 /** `http_request`: a guarded call to an address the agent's author chose. */
 import type { StepInput, StepResult } from '../src/contracts/messages';
 import { renderText, renderUrl, renderValue } from '../src/domain/text';
-import { ProviderError } from '../src/providers/error';
+import { ProviderError, retryAfterMsOf } from '../src/providers/error';
 import type { Deps } from './deps';
 import { beating, runStep, type StepRun } from './step';
 import type { Effect } from './step-end';
@@ -24,8 +24,7 @@ function bodyOf(body: unknown): unknown {
 
 function refuse(status: number, retryAfter: string | undefined): never {
   const message = `The address answered ${status}.`;
-  const seconds = Number(retryAfter);
-  const retryAfterMs = Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : undefined;
+  const retryAfterMs = retryAfterMsOf(retryAfter, Date.now()) || undefined;
   if (status === 429) throw new ProviderError('rate_limited', message, { retryAfterMs });
   if (status >= 500 || RETRYABLE_STATUSES.includes(status))
     throw new ProviderError('server_error', message, { retryAfterMs });

@@ -32,6 +32,8 @@ beforeAll(async () => {
   await shared.close();
   stub = await startHttpServer(({ path }) => {
     if (path.startsWith('/broken') && !mended.has(path)) return { status: 503 };
+    if (path === '/later' && callsTo(path) === 1)
+      return { status: 429, headers: { 'retry-after': new Date(Date.now() + 4_000).toUTCString() } };
     return { delayMs: WAITS[/^\/[a-z]+/.exec(path)?.[0] ?? ''] ?? 0 };
   });
   model = await startModelApi({ delayMs: 6_000 });
@@ -147,6 +149,12 @@ test('a failed step shows how often it was tried', async () => {
     played(call('/broken-3', { url: 'http://10.255.255.1/', ...ends })),
   ]);
   expect(played1.map(({ done }) => effectOf(done)['attempts'])).toEqual([3, 2, 1]);
+});
+
+test('a request that is refused until a moment is made again then', async () => {
+  const { done, tookMs } = await played(call('/later', {}));
+  expect(effectOf(done)).toMatchObject({ status: 'completed', attempts: 2 });
+  expect(tookMs).toBeGreaterThan(2_500);
 });
 
 test('a step may wait longer than 15 s for its answer when its timeout says so', async () => {
