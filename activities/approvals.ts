@@ -5,7 +5,7 @@ import type { StepOf } from '../src/contracts/step';
 import { durationMs } from '../src/domain/durations';
 import { approvalIdFor } from '../src/domain/ids';
 import { GATE_LIFETIME } from '../src/domain/plan';
-import { renderText } from '../src/domain/text';
+import { renderText, truncate } from '../src/domain/text';
 import * as approvals from '../src/store/approvals';
 import { auditDecision, denyGates } from '../src/store/audit-trail';
 import { companyOfContact } from '../src/store/client-users';
@@ -18,6 +18,8 @@ import { keep, readForStep, readRunning, stepOf } from './record';
 import { scopeOf } from './scope';
 
 const OPERATOR = 'temporal:operator';
+/** A list holds up to 200 approvals; nobody reads more than this before deciding one. */
+const MESSAGE_MAX = 16_000;
 
 /**
  * Whom the gate asks beside the org's users. A contact that cannot be found, or that belongs to another client than the
@@ -41,13 +43,14 @@ async function approvalRecord(deps: Deps, record: ExecutionRecord, slot: number)
   const { path, step } = stepOf(record, slot);
   if (step.type !== 'approval_gate') throw permanent('invalid_state', `Step ${step.id} is not a gate.`);
   const now = deps.clock.now();
+  const message = renderText(step.message, scopeOf(record, deps.config.publicUrl), { escapeHtml: false });
   return {
     _id: approvalIdFor(record._id, path),
     org_id: record.org_id,
     execution_id: record._id,
     agent_id: record.agent_id,
     step_id: step.id,
-    message: renderText(step.message, scopeOf(record, deps.config.publicUrl), { escapeHtml: false }),
+    message: truncate(message, MESSAGE_MAX),
     status: 'pending',
     expires_at: new Date(now.getTime() + durationMs(step.expires_in ?? GATE_LIFETIME)),
     created_at: now,

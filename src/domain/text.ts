@@ -84,7 +84,8 @@ function formatDate(value: unknown, format?: unknown): string {
   return wanted.replace(DATE_PARTS, (part) => found[part] ?? part);
 }
 
-function truncate(text: string, length: number): string {
+/** The beginning of a text that is too long, in whole characters. */
+export function truncate(text: string, length: number): string {
   const characters = Array.from(text);
   return characters.length <= length ? text : `${characters.slice(0, Math.max(0, length - 1)).join('')}…`;
 }

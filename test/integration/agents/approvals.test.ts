@@ -273,3 +273,11 @@ describe('the list', () => {
     expectRefusal(await get(org, `/approvals?cursor=${text(body['next_cursor'])}`), 400, 'invalid_cursor');
   });
 });
+
+test('a message that the event makes long is shown by its beginning', async () => {
+  const of = await harness.newOrg();
+  await activeAgent(of, definitionWith([{ ...GATE, message: '{{event_payload.name}}{{event_payload.name}}' }]));
+  const id = await run(of, { name: '🚀'.repeat(20_000) });
+  const { message } = await openGateOf(of, id);
+  expect(message).toBe(`${'🚀'.repeat(15_999)}…`);
+});
