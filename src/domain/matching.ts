@@ -101,7 +101,7 @@ function conflictRefusal(candidate: Candidate, willing: Candidate[]): Refusal | 
   const first = willing.filter((other) => other.definition.conflict_behavior === 'exclusive').sort(byRank)[0];
   return first === undefined || first.id === candidate.id
     ? null
-    : suppressed(`Exclusive agent ${first.id} has the higher priority.`);
+    : suppressed(`Exclusive agent ${first.id} goes first, by its priority or, where that is the same, by its age.`);
 }
 
 const byRank = (one: Candidate, other: Candidate): number =>

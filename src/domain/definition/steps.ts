@@ -70,11 +70,15 @@ function checkRecipients(step: StepOf<'notification'>, pointer: string, { findin
 const ORIGIN = /^https?:\/\/[a-z0-9.-]+(:\d{1,5})?(?=[/?#]|$)|^https?:\/\/\[[0-9a-f:.]+\](:\d{1,5})?(?=[/?#]|$)/i;
 
 function checkUrl(step: StepOf<'http_request'>, pointer: string, { findings }: Walk): void {
-  if (ORIGIN.test(step.url)) return;
+  const [origin] = ORIGIN.exec(step.url) ?? [];
+  // A port or an address can be well formed and still be none.
+  if (origin !== undefined && URL.canParse(origin)) return;
   findings.add({
     path: below(pointer, 'url'),
     code: 'invalid_url',
-    message: 'The URL must begin with http:// or https:// and a host without placeholders; the path may hold them.',
+    message: origin
+      ? `"${origin}" is no address that can be reached; check its host and port.`
+      : 'The URL must begin with http:// or https:// and a host without placeholders; the path may hold them.',
   });
 }
 
@@ -94,6 +98,16 @@ function checkHeaders({ headers = {} }: StepOf<'http_request'>, pointer: string,
 }
 
 const RECORD_ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** Silence is not consent: what comes behind a gate must not run because nobody decided. */
+function checkGate({ on_error: onError }: StepOf<'approval_gate'>, pointer: string, { findings }: Walk): void {
+  if (onError !== 'continue') return;
+  findings.add({
+    path: below(pointer, 'on_error'),
+    code: 'unexpected_on_error',
+    message: 'A gate that is not approved ends the execution whatever this says; leave on_error out.',
+  });
+}
 
 function checkApprovers({ approvers }: StepOf<'approval_gate'>, pointer: string, { findings, textRoots }: Walk): void {
   if (approvers?.type !== 'portal_contact') return;
@@ -140,7 +154,10 @@ const textsOf = (step: Step): Record<string, unknown> =>
 function checkOwnFields(step: Step, pointer: string, walk: Walk): void {
   checkDurations(step, pointer, walk.findings);
   if (step.type === 'notification') checkRecipients(step, pointer, walk);
-  if (step.type === 'approval_gate') checkApprovers(step, pointer, walk);
+  if (step.type === 'approval_gate') {
+    checkGate(step, pointer, walk);
+    checkApprovers(step, pointer, walk);
+  }
   if (step.type === 'http_request') {
     checkUrl(step, pointer, walk);
     checkHeaders(step, pointer, walk);

@@ -281,10 +281,20 @@ describe('limits and fields', () => {
     ['https://example.com\\@evil.example/', false],
     ['https://example.com:{{event_payload.count}}/', false],
     ['javascript:alert(1)', false],
+    ['https://example.com:99999/', false],
+    ['https://10.0.0.256/x', false],
   ])('a request to %p is accepted: %p', (url, isFine) => {
     expect(brief(check({ steps: [{ type: 'http_request', id: 's', url }] }))).toEqual(
       isFine ? [] : ['/steps/0/url invalid_url'],
     );
+  });
+
+  test('a gate has no way on but its approval', () => {
+    const gate = { type: 'approval_gate', id: 'g', message: 'm' } as const;
+    expect(check({ steps: [{ ...gate, on_error: 'fail' }] })).toEqual([]);
+    expect(brief(check({ steps: [{ ...gate, on_error: 'continue' }] }))).toEqual([
+      '/steps/0/on_error unexpected_on_error',
+    ]);
   });
 
   test.each<[Record<string, unknown>, boolean]>([
