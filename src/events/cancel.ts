@@ -4,7 +4,7 @@ import type { StatusReason } from '../contracts/execution';
 import { cancelWorkflow } from '../engine/executions';
 import { auditDenied, denyGates } from '../store/audit-trail';
 import { endExecution } from '../store/execution-writes';
-import type { ExecutionRecord } from '../store/executions';
+import type { ExecutionRecord, OpenExecution } from '../store/executions';
 
 /**
  * Denies the open gate, then ends the record. Gate first: a person who approved before us really did, and one who comes
@@ -12,7 +12,7 @@ import type { ExecutionRecord } from '../store/executions';
  */
 export async function cancelRecord(
   context: Context,
-  record: ExecutionRecord,
+  record: OpenExecution,
   reason: StatusReason,
 ): Promise<ExecutionRecord | null> {
   const now = context.clock.now();

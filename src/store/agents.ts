@@ -170,6 +170,10 @@ export async function markAgentDeleting(
   return announced(store, orgId, changed);
 }
 
+/** The agent while it is going away. */
+export const findDeleting = (store: Store, orgId: string, id: string): Promise<AgentRecord | null> =>
+  agents.in(store).findOne({ _id: id, org_id: orgId, deleting: true }).lean<AgentRecord>().exec();
+
 export const removeAgent = async (store: Store, orgId: string, id: string): Promise<void> => {
   await agents.in(store).deleteOne({ _id: id, org_id: orgId, deleting: true });
 };

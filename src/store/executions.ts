@@ -241,17 +241,19 @@ export const touchExecution = async (store: Store, id: string, now: Date): Promi
   await executions.in(store).updateOne({ _id: id }, { $set: { touched_at: now } });
 };
 
+/** What it takes to end an execution; all of a record may be a megabyte. */
+export type OpenExecution = Pick<ExecutionRecord, '_id' | 'org_id'>;
+
 export const openExecutionsOf = (
   store: Store,
-  orgId: string,
-  agentId: string,
+  { orgId, agentId }: { orgId: string; agentId: string },
   limit: number,
-): Promise<ExecutionRecord[]> =>
+): Promise<OpenExecution[]> =>
   executions
     .in(store)
-    .find({ org_id: orgId, agent_id: agentId, status: { $in: OPEN_STATUSES } })
+    .find({ org_id: orgId, agent_id: agentId, status: { $in: OPEN_STATUSES } }, { org_id: 1 })
     .limit(limit)
-    .lean<ExecutionRecord[]>()
+    .lean<OpenExecution[]>()
     .exec();
 
 /**

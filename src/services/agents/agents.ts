@@ -174,9 +174,12 @@ export const agentHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
       throw problem('forbidden', {
         message: 'System agents cannot be deleted; pause it for your org with "status": "paused".',
       });
-    const marked =
-      (await store.markAgentDeleting(context.store, principal.orgId, params.id, context.clock.now())) ?? notFound();
-    await cancelRuns(context, marked);
+    const { orgId } = principal;
+    const marked = await store.markAgentDeleting(context.store, orgId, params.id, context.clock.now());
+    // Whoever asks again before all is cancelled, because no answer came, gets the answer that did not come.
+    const agent = marked ?? (await store.findDeleting(context.store, orgId, params.id)) ?? notFound();
+    const cancelled = await cancelRuns(context, agent);
+    if (!marked && cancelled === 0) notFound();
     return { status: 204 };
   },
 

@@ -5,7 +5,7 @@ import type { AuditEntry } from '../../contracts/audit';
 import type { Handlers } from '../../contracts/operation';
 import type { AgentOperations } from '../../contracts/operations/agents';
 import { changedFields } from '../../domain/audit';
-import { findAgent, type AgentRecord } from '../../store/agents';
+import { findAgent, findDeleting, type AgentRecord } from '../../store/agents';
 import { audit, type Asked, type Deed } from '../../store/audit-trail';
 import { findExecution, hasEnded } from '../../store/executions';
 import { agentHandlers } from './agents';
@@ -89,7 +89,9 @@ export const auditedHandlers: Pick<Handlers<AgentOperations, Context>, Names> = 
 
   async deleteAgent(call) {
     const { context, principal, params } = call;
-    const before = await findAgent(context.store, principal.orgId, params.id);
+    const { store } = context;
+    const before =
+      (await findAgent(store, principal.orgId, params.id)) ?? (await findDeleting(store, principal.orgId, params.id));
     const reply = await agentHandlers.deleteAgent(call);
     await audit(call, {
       action: 'agent.deleted',

@@ -1,4 +1,5 @@
 /** An agent's life: created as a draft, changed, activated, paused, resumed, deleted, and never lost between two writers. */
+import { agents } from '../../../src/store/agents';
 import { activeAgent, definitionWith, fire, GATE, openGateOf, run, VARIABLES } from '../../support/agents';
 import {
   joinStack,
@@ -183,6 +184,19 @@ describe('delete', () => {
     expect(await fire(other)).toEqual([]);
     // What it did stays readable.
     expect((await get(other, `/executions?agent_id=${id}`)).body['total']).toBe(2);
+  });
+
+  test('a deletion that was broken off is finished by the next, whoever asks', async () => {
+    const other = await harness.newOrg();
+    const id = await activeAgent(other, definitionWith([GATE]));
+    const waiting = await parallel(25, async () => run(other));
+    for (const execution of waiting) await waitForExecution(other, execution, ['waiting_approval']);
+    // As a process leaves it that dies behind the mark.
+    await agents.in(harness.store).updateOne({ _id: id }, { $set: { deleting: true, updated_at: new Date() } });
+    expect((await remove(other, `/agents/${id}`)).status).toBe(204);
+    const cancelled = await get(other, `/executions?agent_id=${id}&status=cancelled`);
+    expect(cancelled.body['total']).toBe(waiting.length);
+    expectRefusal(await remove(other, `/agents/${id}`), 404, 'agent_not_found');
   });
 
   test('a draft, an active and a paused agent can all be deleted, and of two deletions one finds it', async () => {
