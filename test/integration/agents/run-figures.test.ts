@@ -151,7 +151,7 @@ test('runs that end while the store cannot be reached are counted when it can', 
   await waitFor(async () => warnings.includes('run figures wait for the store'));
   tallies.add({ ...record, status: 'completed', completed_at: now });
   const line = await startLossyLine(uri, Number(new URL(before.uri).port));
-  const read = async () => (await readStats(harness.store, org.id)).get(agentId);
+  const read = async () => (await readStats(harness.store, org.id, [agentId])).get(agentId);
   await waitFor(async () => (await read())?.total === 2);
   await tallies.close();
   await store.close();
