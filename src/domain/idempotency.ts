@@ -50,3 +50,11 @@ const STATUSES_KEPT: ReadonlySet<number> = new Set([400, 402, 404, 410, 413, 415
  * is 412, which says to read again and repeat the change with another `If-Match`.
  */
 export const isKept = (status: number): boolean => (status >= 200 && status < 300) || STATUSES_KEPT.has(status);
+
+const FAILED_FROM = 500;
+
+/**
+ * True for a refusal that says nothing about the effect: a run that failed may have had it before, and so may the run
+ * that a repeat follows. The key goes on standing for the records of that effect.
+ */
+export const mayHaveActed = (status: number, isRepeat: boolean): boolean => isRepeat || status >= FAILED_FROM;

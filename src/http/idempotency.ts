@@ -5,12 +5,22 @@ import type { Context } from '../context';
 import { takesIdempotencyKey, type Operation } from '../contracts/operation';
 import type { Principal } from '../contracts/principal';
 import { problem } from '../contracts/problem';
-import { fingerprintOf, idsFrom, isKept, KEPT_MS, LEASE_MS, readKey, scopeOf } from '../domain/idempotency';
+import {
+  fingerprintOf,
+  idsFrom,
+  isKept,
+  KEPT_MS,
+  LEASE_MS,
+  mayHaveActed,
+  readKey,
+  scopeOf,
+} from '../domain/idempotency';
 import { countKey, quotaSpent, uncountKey } from './auth-quota';
 import {
   completeRequest,
   findRequest,
   forgetRequest,
+  releaseRequest,
   reserveRequest,
   takeOverRequest,
   type IdempotencyRecord,
@@ -34,7 +44,7 @@ export interface Run {
   isRepeat: boolean;
   /** Keeps the answer for repeats, before it is sent. */
   keep(answer: Answer): Promise<void>;
-  /** Keeps a refusal that a repeat would get again, and frees the key after any other. */
+  /** Keeps a refusal that a repeat would get again, and frees the key after any other that nothing was done before. */
   refused(answer: Answer): Promise<void>;
 }
 
@@ -78,14 +88,18 @@ function runOf(context: Context, asked: Asked, record: IdempotencyRecord, isRepe
     work.catch((error: unknown) => context.log.warn('idempotency record left open', { error }));
   const keep = async ({ status, headers, body }: Answer): Promise<void> => {
     const text = body === undefined ? null : JSON.stringify(storable(asked, body));
-    if ((text?.length ?? 0) > BODY_CHARACTERS_MAX) return settle(forgetRequest(context.store, record));
+    if ((text?.length ?? 0) > BODY_CHARACTERS_MAX) return settle(releaseRequest(context.store, record));
     return settle(completeRequest(context.store, record, { status, headers, body: text }));
   };
   return {
     newId: idsFrom(record.seed, record.created_at),
     isRepeat,
     keep,
-    refused: (answer) => (isKept(answer.status) ? keep(answer) : settle(forgetRequest(context.store, record))),
+    refused(answer) {
+      if (isKept(answer.status)) return keep(answer);
+      const leave = mayHaveActed(answer.status, isRepeat) ? releaseRequest : forgetRequest;
+      return settle(leave(context.store, record));
+    },
   };
 }
 

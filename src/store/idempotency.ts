@@ -67,6 +67,14 @@ export const completeRequest = async (
   await requests.in(store).updateOne({ _id, lease_until: lease, status: null }, { $set: answer });
 };
 
+/** Ends the lease of a run that failed: its repeat is that of a run that died, and makes records of the same names. */
+export const releaseRequest = async (
+  store: Store,
+  { _id, lease_until: lease }: Pick<IdempotencyRecord, '_id' | 'lease_until'>,
+): Promise<void> => {
+  await requests.in(store).updateOne({ _id, lease_until: lease, status: null }, { $set: { lease_until: new Date(0) } });
+};
+
 /** Forgets a request that was refused for now, or whose key is older than keys are kept. */
 export const forgetRequest = async (
   store: Store,

@@ -181,6 +181,35 @@ describe('refusals', () => {
   });
 });
 
+describe('a request that failed after its effect', () => {
+  const trail = () => harness.store.connection.collection('audit_entries');
+  const AGENTS = '/agents/api/agents';
+
+  test('503 and 500 leave the key with its record: a repeat answers that, and writes what is missing', async () => {
+    const org = await harness.newOrg();
+    // The place of the first entry is taken, so that the agent is made and its entry is not.
+    const taken = { _id: `${org.id}:1` } as never;
+    await trail().insertOne({
+      _id: `${org.id}:1`,
+      id: newId('aud'),
+      orgId: 'org_nobody',
+      sequence: -Date.now(),
+    } as never);
+    const failed = await post(org, AGENTS, definitionWith([VARIABLES]), 'one');
+    expect(failed.status).toBeGreaterThanOrEqual(500);
+    await trail().deleteOne(taken);
+    const other = await post(org, AGENTS, definitionWith([VARIABLES], { name: 'Another' }), 'one');
+    expect(other.status).toBe(422);
+    const again = await post(org, AGENTS, definitionWith([VARIABLES]), 'one');
+    expect([again.status, isReplay(again)]).toEqual([201, false]);
+    const agents = list((await org.call('GET', `${AGENTS}?type=custom`)).body['agents']);
+    expect(agents.map(({ id }) => id)).toEqual([again.body['id']]);
+    const entries = await trail().find({ orgId: org.id }).toArray();
+    expect(entries).toMatchObject([{ action: 'agent.created', target: { id: again.body['id'] } }]);
+    expect(isReplay(await post(org, AGENTS, definitionWith([VARIABLES]), 'one'))).toBe(true);
+  });
+});
+
 describe('a process that died after the effect and before the answer', () => {
   test('a ticket: the same one, one event, one execution', async () => {
     const org = await harness.newOrg();

@@ -368,6 +368,8 @@ class Keys {
     await (status < 300 ? run.keep(said) : run.refused(said));
     if (this.held.get(key) !== held || held.lease !== lease || held.status !== null) return;
     if (stays(status)) held.status = status;
+    // What failed may have had its effect, and so may the run that it repeats: the ids stay those of that effect.
+    else if (status >= 500 || run.isRepeat) held.lease = 0;
     else this.held.delete(key);
   }
 
