@@ -11,6 +11,7 @@ import {
 import { Enum, Json, Type, type Static } from '../contracts/schema';
 import { raiseEpoch } from './guards';
 import { collection, Instant, isDuplicate, type Store } from './collection';
+import { insertSeated, seatIndex } from './seats';
 
 /** Why an agent was stopped. */
 type StoredError = Omit<AgentFault, 'since'> & { since: Date };
@@ -33,6 +34,8 @@ export const AgentRecord = Type.Object({
   /** From when the owners are to be told that it was stopped; absent when nobody has to be. */
   notice_at: Type.Optional(Instant()),
   deleting: Type.Boolean(),
+  /** See `seats.ts`; absent in records that were made before there were seats, or beside them. */
+  seat: Type.Optional(Type.Integer()),
   created_at: Instant(),
   updated_at: Instant(),
 });
@@ -42,6 +45,7 @@ export const agents = collection('agents', AgentRecord, [
   { name: 'match', keys: { org_id: 1, source_product: 1, event_type: 1, status: 1 } },
   { name: 'list', keys: { org_id: 1, created_at: 1, _id: 1 } },
   { name: 'notices', keys: { notice_at: 1 }, where: { notice_at: { $exists: true } } },
+  seatIndex('org_id'),
 ]);
 
 /** One document per org: paused system agents and the active agents that hold a slot of the tier. */
@@ -60,6 +64,14 @@ export const insertAgent = async (store: Store, record: AgentRecord): Promise<vo
   await agents.in(store).collection.insertOne(record as never);
   await raiseEpoch(store, record.org_id);
 };
+
+/** Records a new agent as `insertAgent` does; false when the org has `max` of them. */
+export async function insertAgentWithin(store: Store, record: AgentRecord, max: number): Promise<boolean> {
+  const { org_id: orgId } = record;
+  if (!(await insertSeated(store, { name: agents.name, live: live(orgId), max }, record))) return false;
+  await raiseEpoch(store, orgId);
+  return true;
+}
 
 export const findAgent = (store: Store, orgId: string, id: string): Promise<AgentRecord | null> =>
   agents
@@ -85,9 +97,6 @@ export const listAgents = (store: Store, orgId: string, query: AgentQuery): Prom
     .limit(AGENTS_PER_ORG_MAX)
     .lean<AgentRecord[]>()
     .exec();
-
-export const countAgents = (store: Store, orgId: string): Promise<number> =>
-  agents.in(store).countDocuments(live(orgId)).exec();
 
 /** The org's agents listening for an event type, whatever their status: the others explain why nothing ran. */
 export const listeningAgents = (
@@ -162,7 +171,7 @@ export async function markAgentDeleting(
     .in(store)
     .findOneAndUpdate(
       { _id: id, org_id: orgId, deleting: false },
-      { $set: { deleting: true, updated_at: now } },
+      { $set: { deleting: true, updated_at: now }, $unset: { seat: '' } },
       { returnDocument: 'after' },
     )
     .lean<AgentRecord>()

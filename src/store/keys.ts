@@ -6,6 +6,7 @@ import { TIERS } from '../contracts/principal';
 import { KEY_KINDS, type KeyKind } from '../domain/api-key';
 import { collection, Instant, type Store } from './collection';
 import { raiseEpoch } from './guards';
+import { insertSeated, seatIndex } from './seats';
 
 const KeyRecord = Type.Object({
   _id: Type.String(),
@@ -28,6 +29,8 @@ const KeyRecord = Type.Object({
   version: Type.Integer(),
   /** The version of the APIs the key is pinned to; absent in keys that are older than the pin. */
   apiVersion: Type.Optional(Type.String()),
+  /** See `seats.ts`; absent in records that were made before there were seats, or beside them. */
+  seat: Type.Optional(Type.Integer()),
 });
 export type KeyRecord = Static<typeof KeyRecord>;
 
@@ -35,6 +38,7 @@ const keys = collection('api_keys', KeyRecord, [
   { name: 'hash', keys: { hash: 1 }, unique: true },
   // Ids are ULIDs: the newest key has the greatest id.
   { name: 'list', keys: { orgId: 1, _id: -1 } },
+  seatIndex('orgId'),
 ]);
 
 /** What an edit may change. */
@@ -64,6 +68,10 @@ export async function insertKey(store: Store, key: KeyRecord): Promise<void> {
   await keys.in(store).insertOne(key);
 }
 
+/** Records a new key as `insertKey` does; false when the org has `max` keys that are not revoked. */
+export const insertKeyWithin = (store: Store, key: KeyRecord, max: number): Promise<boolean> =>
+  insertSeated(store, { name: keys.name, live: { orgId: key.orgId, revokedAt: null }, max }, key);
+
 /** Gives a key that nobody has seen yet another secret: its request died before the answer could show the first one. */
 export async function replaceSecret(
   store: Store,
@@ -78,11 +86,6 @@ export async function replaceSecret(
     .lean<KeyRecord>();
   if (replaced) await raiseEpoch(store, held.orgId);
   return replaced;
-}
-
-/** How many keys of the org are not revoked, counted up to `max`. */
-export async function countLiveKeys(store: Store, orgId: string, max: number): Promise<number> {
-  return keys.in(store).countDocuments({ orgId, revokedAt: null }, { limit: max });
 }
 
 /** Edits a key that is not revoked, if it still has the version; in force on every process when this returns. */
@@ -113,7 +116,7 @@ export async function revokeKey(
     .in(store)
     .updateOne(
       { _id: held._id, orgId: held.orgId, revokedAt: null },
-      { $set: { revokedAt: by.at, revokedBy: by.id }, $inc: { version: 1 } },
+      { $set: { revokedAt: by.at, revokedBy: by.id }, $unset: { seat: '' }, $inc: { version: 1 } },
     );
   await raiseEpoch(store, held.orgId);
 }

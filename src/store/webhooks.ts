@@ -3,6 +3,7 @@ import { Enum, Json, Nullable, Type, type Static } from '../contracts/schema';
 import { DISABLED_REASONS, WEBHOOK_STATUSES, WebhookSettings, type WebhookFilter } from '../contracts/webhook';
 import { collection, Instant, type Store } from './collection';
 import { raiseEpoch } from './guards';
+import { insertSeated, seatIndex } from './seats';
 
 /** A secret as it is stored; the current one has no end. */
 export interface StoredSecret {
@@ -40,6 +41,8 @@ const WebhookRecord = Type.Object({
   createdBy: Type.String(),
   updatedAt: Instant(),
   version: Type.Integer(),
+  /** See `seats.ts`; absent in records that were made before there were seats, or beside them. */
+  seat: Type.Optional(Type.Integer()),
 });
 export type WebhookRecord = Static<typeof WebhookRecord>;
 
@@ -48,22 +51,22 @@ export const webhooks = collection('webhooks', WebhookRecord, [
   { name: 'list', keys: { orgId: 1, _id: -1 } },
   { name: 'notice', keys: { noticeDue: 1 }, where: { noticeDue: true } },
   { name: 'unannounced', keys: { unannounced: 1 }, where: { unannounced: true } },
+  seatIndex('orgId'),
 ]);
 
 /** What an owner or the dispatcher may change in one write. */
 export type WebhookChange = Partial<Omit<WebhookRecord, '_id' | 'orgId' | 'createdAt' | 'createdBy' | 'version'>>;
 
-/** Records a new endpoint; every event after this finds it. */
-export async function insertWebhook(store: Store, record: WebhookRecord): Promise<void> {
-  await webhooks.in(store).insertOne(record);
-  await raiseEpoch(store, record.orgId);
+/** Records a new endpoint, which every event after this finds; false when the org has `max` of them. */
+export async function insertWebhook(store: Store, record: WebhookRecord, max: number): Promise<boolean> {
+  const { orgId } = record;
+  if (!(await insertSeated(store, { name: webhooks.name, live: { orgId }, max }, record))) return false;
+  await raiseEpoch(store, orgId);
+  return true;
 }
 
 export const findWebhook = (store: Store, orgId: string, id: string): Promise<WebhookRecord | null> =>
   webhooks.in(store).findOne({ _id: id, orgId }).lean<WebhookRecord>().exec();
-
-export const countWebhooks = (store: Store, orgId: string, max: number): Promise<number> =>
-  webhooks.in(store).countDocuments({ orgId }, { limit: max }).exec();
 
 /** One page, newest first; all of them unless `limit` says less. */
 export const listWebhooks = (

@@ -82,12 +82,6 @@ interface NewAgent {
 export async function addAgent(context: Context, agent: NewAgent): Promise<Agent> {
   const made = agent.isRepeat ? await store.findAgent(context.store, agent.orgId, agent.id) : null;
   if (made) return presentAgent(made, agentStats(undefined, 0));
-  if ((await store.countAgents(context.store, agent.orgId)) >= AGENTS_MAX) {
-    throw problem('conflict', {
-      message: `An org keeps at most ${AGENTS_MAX} agents; delete one first.`,
-      facts: { limit: AGENTS_MAX },
-    });
-  }
   const now = context.clock.now();
   const { definition } = agent;
   const record: store.AgentRecord = {
@@ -106,7 +100,12 @@ export async function addAgent(context: Context, agent: NewAgent): Promise<Agent
     created_at: now,
     updated_at: now,
   };
-  await store.insertAgent(context.store, record);
+  if (!(await store.insertAgentWithin(context.store, record, AGENTS_MAX))) {
+    throw problem('conflict', {
+      message: `An org keeps at most ${AGENTS_MAX} agents; delete one first.`,
+      facts: { limit: AGENTS_MAX },
+    });
+  }
   return presentAgent(record, agentStats(undefined, 0));
 }
 

@@ -11,9 +11,8 @@ import { changedFields } from '../../domain/audit';
 import { openPage } from '../../domain/list-page';
 import {
   changeKey,
-  countLiveKeys,
   findKey,
-  insertKey,
+  insertKeyWithin,
   listKeys,
   replaceSecret,
   revokeKey,
@@ -99,14 +98,11 @@ function requireActive(key: KeyRecord, now: Date): void {
   }
 }
 
-async function requireRoom(context: Context, orgId: string): Promise<void> {
-  const live = await countLiveKeys(context.store, orgId, KEYS_MAX);
-  if (live < KEYS_MAX) return;
-  throw problem('conflict', {
+const noRoom = () =>
+  problem('conflict', {
     message: `The org has ${KEYS_MAX} keys that are not revoked; revoke one first.`,
     facts: { limit: KEYS_MAX },
   });
-}
 
 /** The fields a change names, as they are stored. */
 const requested = ({ name, scopes, expiresAt, apiVersion }: UpdateApiKey): Parameters<typeof changeKey>[2] => ({
@@ -130,7 +126,6 @@ async function issue(
   // Stored by a run that died before it could show the key: nobody has the first secret, so another takes its place.
   const unseen = isRepeat ? await replaceSecret(context.store, { _id: id, orgId: principal.orgId }, secret) : null;
   if (unseen) return { record: unseen, key };
-  await requireRoom(context, principal.orgId);
   const createdAt = context.clock.now();
   const record: KeyRecord = {
     ...draft,
@@ -143,7 +138,7 @@ async function issue(
     revokedBy: null,
     version: 1,
   };
-  await insertKey(context.store, record);
+  if (!(await insertKeyWithin(context.store, record, KEYS_MAX))) throw noRoom();
   return { record, key };
 }
 

@@ -14,7 +14,6 @@ import { boundTo, secretsInForce } from '../../domain/webhooks/secrets';
 import { mintWebhookSecret } from '../../domain/webhooks/signature';
 import {
   changeWebhook,
-  countWebhooks,
   findWebhook,
   insertWebhook,
   listWebhooks,
@@ -95,13 +94,11 @@ async function change(
   throw problem('version_conflict');
 }
 
-async function requireRoom(context: Context, orgId: string): Promise<void> {
-  if ((await countWebhooks(context.store, orgId, WEBHOOKS_MAX)) < WEBHOOKS_MAX) return;
-  throw problem('conflict', {
+const noRoom = () =>
+  problem('conflict', {
     message: `The org has ${WEBHOOKS_MAX} webhook endpoints; delete one first.`,
     facts: { limit: WEBHOOKS_MAX, name: 'webhook_endpoints' },
   });
-}
 
 function sealedSecret(context: Context, place: Pick<WebhookRecord, '_id' | 'orgId'>, issue: string) {
   const secret = mintWebhookSecret();
@@ -111,7 +108,6 @@ function sealedSecret(context: Context, place: Pick<WebhookRecord, '_id' | 'orgI
 }
 
 async function newRecord(context: Context, principal: Principal, body: CreateWebhook, id: string) {
-  await requireRoom(context, principal.orgId);
   const now = context.clock.now();
   const place = { _id: id, orgId: principal.orgId };
   const { secret, stored } = sealedSecret(context, place, id);
@@ -133,7 +129,7 @@ async function newRecord(context: Context, principal: Principal, body: CreateWeb
     updatedAt: now,
     version: 1,
   };
-  await insertWebhook(context.store, record);
+  if (!(await insertWebhook(context.store, record, WEBHOOKS_MAX))) throw noRoom();
   return { record, secret };
 }
 

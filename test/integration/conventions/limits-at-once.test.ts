@@ -1,0 +1,81 @@
+/** Limits on how many records an org may have hold for requests at once, and records that go make room. */
+import { readConfig } from '../../../src/config';
+import { newId } from '../../../src/domain/ids';
+import { newKey, signIn, testContext } from '../auth/support';
+import { definitionWith, VARIABLES } from '../../support/agents';
+import { joinStack, request, text, type Answer, type Harness, type TestOrg } from '../../support/harness';
+
+let harness: Harness;
+beforeAll(() => {
+  harness = joinStack();
+});
+afterAll(() => harness.close());
+
+type Call = (method: string, path: string, body?: unknown) => Promise<Answer>;
+
+const callOf =
+  (org: TestOrg): Call =>
+  (method, path, body) =>
+    org.call(method, path, body);
+
+async function asOwner(org: TestOrg): Promise<Call> {
+  const context = testContext(harness.store, { config: readConfig(harness.address.env) });
+  const { cookie, csrfToken } = await signIn(context, org.id);
+  return (method, path, body) =>
+    request(harness.address.baseUrl, { method, path, body, headers: { cookie, 'x-csrf-token': csrfToken } });
+}
+
+interface Limited {
+  call: Call;
+  path: string;
+  body: unknown;
+  /** Room that there is at first. */
+  room: number;
+}
+
+/** Sends more creates than there is room for, then removes one record and sends them again. */
+async function expectLimit({ call, path, body, room }: Limited): Promise<void> {
+  const several = (count: number) => Promise.all(Array.from({ length: count }, () => call('POST', path, body)));
+  const made = (answers: Answer[]) => answers.filter(({ status }) => status === 201);
+  const first = await several(room + 8);
+  expect(first.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+    ...Array.from({ length: room }, () => 201),
+    ...Array.from({ length: 8 }, () => 409),
+  ]);
+  expect((await call('DELETE', `${path}/${text(made(first)[0]?.body['id'])}`)).status).toBe(204);
+  expect(made(await several(4))).toHaveLength(1);
+}
+
+test('twenty webhook endpoints', async () => {
+  const org = await harness.newOrg();
+  const body = { url: 'https://hooks.example.com/x', eventTypes: ['psa:custom.*'] };
+  await expectLimit({ call: callOf(org), path: '/console/api/webhooks', body, room: 20 });
+});
+
+test('a hundred keys that are not revoked, those included that were made before there were seats', async () => {
+  const org = await harness.newOrg();
+  const context = testContext(harness.store, { config: readConfig(harness.address.env) });
+  const keys = harness.store.connection.collection('api_keys');
+  const count = () => keys.countDocuments({ orgId: org.id, revokedAt: null });
+  while ((await count()) < 94) await newKey(context, org.id);
+  const body = { kind: 'platform', name: 'Sync', scopes: ['PSA'] };
+  await expectLimit({ call: await asOwner(org), path: '/console/api/api-keys', body, room: 6 });
+  expect(await count()).toBe(100);
+});
+
+test('a thousand agents', async () => {
+  const org = await harness.newOrg();
+  const body = definitionWith([VARIABLES]);
+  const path = '/agents/api/agents';
+  const one = await org.call('POST', path, body);
+  const agents = harness.store.connection.collection('agents');
+  const record = await agents.findOne({ _id: one.body['id'] } as never);
+  await agents.insertMany(
+    Array.from({ length: 993 }, () => {
+      const { seat: _seat, ...older } = { seat: 0, ...record };
+      return { ...older, _id: newId('agt') } as never;
+    }),
+  );
+  await expectLimit({ call: callOf(org), path, body, room: 6 });
+  expect(await agents.countDocuments({ org_id: org.id, deleting: false })).toBe(1_000);
+});
