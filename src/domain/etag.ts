@@ -31,7 +31,7 @@ export function matchesTag(header: string | string[] | undefined, tag: string): 
 /** True when an `If-Match` header is absent, is `*`, or names this version of the record. */
 export function matchesVersion(header: string | string[] | undefined, id: string, version: number): boolean {
   const text = Array.isArray(header) ? header.join(',') : header;
-  if (!text || text.trim() === '*') return true;
+  if (text === undefined || text.trim() === '*') return true;
   const wanted = recordTag(id, version);
   // A tag may carry more than the version behind another dot, such as the state of its figures.
   return text

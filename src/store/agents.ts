@@ -160,17 +160,16 @@ export const dropAgentNotice = async (store: Store, id: string): Promise<void> =
   await agents.in(store).updateOne({ _id: id }, { $unset: { notice_at: '' } });
 };
 
-/** Marks the agent as going away: from here on no event can start it. */
+/** Marks the agent as going away, if it is still at `version`: from here on no event can start it. */
 export async function markAgentDeleting(
   store: Store,
-  orgId: string,
-  id: string,
+  { orgId, id, version }: { orgId: string; id: string; version: number },
   now: Date,
 ): Promise<AgentRecord | null> {
   const changed = await agents
     .in(store)
     .findOneAndUpdate(
-      { _id: id, org_id: orgId, deleting: false },
+      { _id: id, org_id: orgId, deleting: false, version },
       { $set: { deleting: true, updated_at: now }, $unset: { seat: '' } },
       { returnDocument: 'after' },
     )

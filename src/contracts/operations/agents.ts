@@ -73,7 +73,7 @@ const agents = {
     id: 'deleteAgent', service: 'agents', method: 'DELETE', path: '/api/agents/:id', tag: 'Agents',
     summary: 'Cancel the active executions of an agent, then remove it',
     access: access('agents:write'), params: byId,
-    responses: { 204: null }, errors: ['agent_not_found', 'store_unavailable'],
+    responses: { 204: null }, errors: ['agent_not_found', 'version_conflict', 'store_unavailable'],
   }),
   cloneAgent: operation({
     id: 'cloneAgent', service: 'agents', method: 'POST', path: '/api/agents/:id/clone', tag: 'Agents',

@@ -105,21 +105,37 @@ async function tryUpdate(
   return changed;
 }
 
-/**
- * Applies an update. A lost race is told to whoever asked with `If-Match`, and tried again on the newer version for
- * everybody else: fields that only the other change named are kept.
- */
-export async function applyUpdate(
+interface Wanted {
+  orgId: string;
+  id: string;
+  ifMatch: IfMatch;
+}
+
+/** Tries on the newest version until nobody was faster; each version must be one that `If-Match` allows. */
+async function untilChanged(
   context: Context,
-  at: { orgId: string; id: string; ifMatch: IfMatch },
-  body: UpdateAgent,
+  at: Wanted,
+  attempt: (record: store.AgentRecord) => Promise<store.AgentRecord | null>,
 ): Promise<store.AgentRecord> {
-  for (let attempt = 0; attempt < CHANGE_ATTEMPTS; attempt += 1) {
+  for (let tries = 0; tries < CHANGE_ATTEMPTS; tries += 1) {
     const record = await store.findAgent(context.store, at.orgId, at.id);
     if (!record) throw problem('agent_not_found');
     requireVersion(at.ifMatch, { id: record._id, version: record.version });
-    const changed = await tryUpdate(context, record, body);
+    const changed = await attempt(record);
     if (changed) return changed;
   }
   throw problem('version_conflict', { message: 'The agent is being changed by others all the time; try again.' });
 }
+
+/**
+ * Applies an update. A lost race is told to whoever asked with `If-Match`, and tried again on the newer version for
+ * everybody else: fields that only the other change named are kept.
+ */
+export const applyUpdate = (context: Context, at: Wanted, body: UpdateAgent): Promise<store.AgentRecord> =>
+  untilChanged(context, at, (record) => tryUpdate(context, record, body));
+
+/** Marks an agent as going away: the version that was read, when `If-Match` names one. */
+export const markDeleting = (context: Context, at: Wanted): Promise<store.AgentRecord> =>
+  untilChanged(context, at, ({ version }) =>
+    store.markAgentDeleting(context.store, { orgId: at.orgId, id: at.id, version }, context.clock.now()),
+  );

@@ -18,7 +18,7 @@ import { cancelRuns } from '../../events/agent-deletion';
 import * as store from '../../store/agents';
 import { readStats } from '../../store/agent-runs';
 import { readMonth } from '../../store/credits';
-import { applyUpdate, checked, definitionOf, requireVersion } from './agent-change';
+import { applyUpdate, checked, definitionOf, markDeleting, requireVersion } from './agent-change';
 
 type Names = 'listAgents' | 'createAgent' | 'getAgent' | 'updateAgent' | 'deleteAgent' | 'cloneAgent';
 
@@ -168,17 +168,17 @@ export const agentHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
     return shown(await present(context, await applyUpdate(context, at, body)));
   },
 
-  async deleteAgent({ context, principal, params }) {
+  async deleteAgent({ context, principal, params, headers }) {
     if (isSystem(params.id))
       throw problem('forbidden', {
         message: 'System agents cannot be deleted; pause it for your org with "status": "paused".',
       });
     const { orgId } = principal;
-    const marked = await store.markAgentDeleting(context.store, orgId, params.id, context.clock.now());
     // Whoever asks again before all is cancelled, because no answer came, gets the answer that did not come.
-    const agent = marked ?? (await store.findDeleting(context.store, orgId, params.id)) ?? notFound();
-    const cancelled = await cancelRuns(context, agent);
-    if (!marked && cancelled === 0) notFound();
+    const going = await store.findDeleting(context.store, orgId, params.id);
+    const at = { orgId, id: params.id, ifMatch: headers['if-match'] };
+    const cancelled = await cancelRuns(context, going ?? (await markDeleting(context, at)));
+    if (going && cancelled === 0) notFound();
     return { status: 204 };
   },
 

@@ -331,3 +331,17 @@ describe('two writers', () => {
     expect((await again()).status).toBe(200);
   });
 });
+
+test('a deletion with If-Match removes the version that was read, or nothing', async () => {
+  const id = await draft();
+  const path = `/agents/api/agents/${id}`;
+  const read = await org.call('GET', path);
+  const stale = { 'if-match': read.headers.get('etag') ?? '' };
+  expect((await put(org, `/agents/${id}`, { description: 'Changed by a colleague' })).status).toBe(200);
+  const refused = await org.call('DELETE', path, undefined, stale);
+  expectRefusal(refused, 412, 'version_conflict');
+  expect((await org.call('DELETE', path, undefined, { 'if-match': '' })).status).toBe(412);
+  const fresh = { 'if-match': (await org.call('GET', path)).headers.get('etag') ?? '' };
+  expect((await org.call('DELETE', path, undefined, fresh)).status).toBe(204);
+  expect((await org.call('DELETE', path, undefined, fresh)).status).toBe(404);
+});
