@@ -4,6 +4,7 @@ import type { ApiKey } from '../../contracts/key';
 import type { AuditEntry } from '../../contracts/audit';
 import type { Handlers } from '../../contracts/operation';
 import type { consoleOperations } from '../../contracts/operations/console';
+import { FIRST_VERSION } from '../../contracts/version';
 import { changedFields } from '../../domain/audit';
 import { audit, type Asked } from '../../store/audit-trail';
 import { findKey, type KeyRecord } from '../../store/keys';
@@ -23,10 +24,11 @@ const factsOf = ({ kind, scopes, expiresAt }: Pick<ApiKey, 'kind' | 'scopes' | '
   expiresAt,
 });
 
-const editable = ({ name, scopes, expiresAt }: KeyRecord): Record<string, unknown> => ({
+const editable = ({ name, scopes, expiresAt, apiVersion = FIRST_VERSION }: KeyRecord): Record<string, unknown> => ({
   name,
   scopes,
   expiresAt: expiresAt?.toISOString() ?? null,
+  apiVersion,
 });
 
 const keyOf = ({ context, principal }: Asked, id: string): Promise<KeyRecord | null> =>
@@ -51,14 +53,14 @@ export const auditedKeys: AuditedKeys = {
     const reply = await keyHandlers.updateApiKey(call);
     const { body: key } = reply;
     const named = Object.keys(call.body);
-    const after = { name: key.name, scopes: key.scopes, expiresAt: key.expiresAt };
+    const after = { name: key.name, scopes: key.scopes, expiresAt: key.expiresAt, apiVersion: key.apiVersion };
     // A run that repeats an unanswered one may find its change made.
     const differing = before && !call.isRepeat ? changedFields(editable(before), after) : named;
     const fields = differing.filter((field) => named.includes(field));
     await audit(call, {
       action: 'api_key.updated',
       target: targetOf(key.id, key.name),
-      details: { fields, version: key.version, ...factsOf(key) },
+      details: { fields, version: key.version, ...factsOf(key), apiVersion: key.apiVersion },
       cause: [key.version],
     });
     return reply;

@@ -120,6 +120,19 @@ describe('what is recorded', () => {
     expect(trail).not.toMatch(/plat_|last4|maskedKey/);
   });
 
+  test('the version of the APIs that a key is moved to', async () => {
+    const org = await harness.newOrg();
+    const { call } = await ownerOf(org);
+    const keys = '/console/api/api-keys';
+    const { body } = await ok(call('POST', keys, { kind: 'platform', name: 'Sync', scopes: ['PSA'] }));
+    const stored = harness.store.connection.collection('api_keys');
+    await stored.updateOne({ _id: body['id'] } as never, { $set: { apiVersion: '2026-01-01' } });
+    await ok(call('PATCH', `${keys}/${text(body['id'])}`, { apiVersion: '2026-11-20' }));
+    expect(entryWith(await entriesOf(call), 'api_key.updated')).toMatchObject({
+      details: { fields: ['apiVersion'], apiVersion: '2026-11-20' },
+    });
+  });
+
   test('the life of an agent, with the fields that changed and who changed them', async () => {
     const org = await harness.newOrg();
     const { user, call } = await ownerOf(org);
