@@ -74,11 +74,19 @@ export async function openDeliveries(store: Store, records: DeliveryRecord[]): P
 export const findDelivery = (store: Store, id: string): Promise<DeliveryRecord | null> =>
   deliveries.in(store).findById(id).lean<DeliveryRecord>().exec();
 
-/** Deliveries the relay should look after, those that waited longest first. */
-export const dueDeliveries = (store: Store, now: Date, limit: number): Promise<DeliveryRecord[]> =>
+/** Deliveries the relay should look after, those that waited longest first; none to the endpoints in `except`. */
+export const dueDeliveries = (
+  store: Store,
+  now: Date,
+  { limit, except }: { limit: number; except: readonly string[] },
+): Promise<DeliveryRecord[]> =>
   deliveries
     .in(store)
-    .find({ status: 'pending', dueAt: { $lte: now } } as never)
+    .find({
+      status: 'pending',
+      dueAt: { $lte: now },
+      ...(except.length > 0 ? { webhookId: { $nin: except } } : {}),
+    } as never)
     .sort({ dueAt: 1 })
     .limit(limit)
     .lean<DeliveryRecord[]>()
@@ -140,11 +148,6 @@ export async function setDue(store: Store, held: Claimable, dueAt: Date): Promis
   await deliveries
     .in(store)
     .updateOne({ _id: held._id, status: 'pending', claims: held.claims, isClaimed: false }, { $set: { dueAt } });
-}
-
-/** Puts deliveries behind others for a moment: their endpoint has more than enough to do. */
-export async function deferDeliveries(store: Store, ids: string[], dueAt: Date): Promise<void> {
-  await deliveries.in(store).updateMany({ _id: { $in: ids }, status: 'pending' }, { $set: { dueAt } });
 }
 
 /** Takes the lane for a delivery, until it has ended. False while another one holds it. */

@@ -18,6 +18,8 @@ export interface Dispatcher {
   take(delivery: DeliveryRecord, known?: Known): void;
   /** How many more deliveries the endpoint's queue takes. */
   roomFor(webhookId: string): number;
+  /** The endpoints whose queues take none. */
+  full(): string[];
   /** Resolves when nothing is under way. */
   idle(): Promise<void>;
 }
@@ -166,6 +168,7 @@ export function createDispatcher(context: () => Context): Dispatcher {
       const lane = lanes.get(webhookId);
       return lane ? Math.max(0, IN_FLIGHT_MAX - lane.inFlight - lane.queue.length) : IN_FLIGHT_MAX;
     },
+    full: () => [...lanes.keys()].filter((webhookId) => dispatcher.roomFor(webhookId) === 0),
     async idle() {
       stopping = true;
       await Promise.allSettled(opening);

@@ -4,30 +4,37 @@ import type { BusEvent } from '../../contracts/event';
 import { approvalReports, disabledReport, executionReport } from '../../domain/webhooks/reports';
 import { auditDisabled } from '../../store/audit-trail';
 import { markApprovalReported, unreportedApprovals } from '../../store/approvals';
-import { claimDelivery, deferDeliveries, dueDeliveries, type DeliveryRecord } from '../../store/deliveries';
+import { claimDelivery, dueDeliveries } from '../../store/deliveries';
 import { markExecutionReported, unreportedExecutions } from '../../store/executions';
 import { markAnnounced, unannouncedWebhooks } from '../../store/webhooks';
 import { byId, type Apart } from '../apart';
 
 const BATCH = 100;
-/** How long deliveries stand aside whose endpoint has no room, so that others get their turn. */
-const ASIDE_MS = 5_000;
+/** Of deliveries, in one pass. */
+const BATCHES_MAX = 10;
 
 type Publish = (event: BusEvent) => Promise<unknown>;
 
 const ofOrg = ({ _id: id, orgId: org }: { _id: string; orgId: string }) => ({ org, id });
 
-async function takeDue(context: Context, due: DeliveryRecord[], apart: Apart): Promise<void> {
-  const aside: string[] = [];
-  await apart({ what: 'delivery', items: due, idsOf: ofOrg }, async (delivery) => {
-    if (context.dispatch.roomFor(delivery.webhookId) === 0) {
-      aside.push(delivery._id);
-      return;
-    }
-    const claimed = await claimDelivery(context.store, delivery, context.clock.now());
-    if (claimed) context.dispatch.take(claimed);
-  });
-  if (aside.length > 0) await deferDeliveries(context.store, aside, new Date(context.clock.now().getTime() + ASIDE_MS));
+/**
+ * Takes what is due, a batch at a time. Endpoints without room are left out of the next batch, so that thousands that
+ * wait for one of them, as after a replay, hold up nobody else's.
+ */
+async function takeDue(context: Context, apart: Apart): Promise<number> {
+  const { dispatch, store, clock } = context;
+  let found = 0;
+  for (let batch = 0; batch < BATCHES_MAX; batch += 1) {
+    const due = await dueDeliveries(store, clock.now(), { limit: BATCH, except: dispatch.full() });
+    found += due.length;
+    await apart({ what: 'delivery', items: due, idsOf: ofOrg }, async (delivery) => {
+      if (dispatch.roomFor(delivery.webhookId) === 0) return;
+      const claimed = await claimDelivery(store, delivery, clock.now());
+      if (claimed) dispatch.take(claimed);
+    });
+    if (due.length < BATCH) break;
+  }
+  return found;
 }
 
 /** Event first, mark second: what a crash leaves in between is reported again under the same id. */
@@ -56,7 +63,5 @@ async function publishReports(context: Context, publish: Publish, apart: Apart):
 
 /** One pass; answers how much was found. */
 export async function relayWebhooks(context: Context, publish: Publish, apart: Apart): Promise<number> {
-  const due = await dueDeliveries(context.store, context.clock.now(), BATCH);
-  await takeDue(context, due, apart);
-  return due.length + (await publishReports(context, publish, apart));
+  return (await takeDue(context, apart)) + (await publishReports(context, publish, apart));
 }

@@ -94,3 +94,25 @@ test('a rate that is raised holds up nothing that comes after', async () => {
   await fire(org, { name: 'after' }, { id: 'after' });
   await waitForDelivery(org, endpoint, { status: 'delivered', eventId: 'after' });
 });
+
+test('thousands that wait for one endpoint hold up no deliveries to another', async () => {
+  const stuck = await receiver(() => ({ status: 200, delayMs: 14_000 }));
+  const busy = await register(org, stuck.url, { eventTypes: ['psa:custom.replayed'] });
+  await fire(org, { name: 'Ada' }, { id: newId('evt'), event_type: 'custom.replayed' });
+  const [one] = await waitFor(async () => {
+    const found = await deliveries.in(harness.store).find({ webhookId: busy.id }).lean();
+    return found.length > 0 ? found : null;
+  });
+  const copies = Array.from({ length: 3_000 }, () => {
+    const due = { nextAttemptAt: new Date(0), dueAt: new Date(0), isClaimed: false };
+    return { ...one, ...due, _id: newId('dlv') } as never;
+  });
+  await deliveries.in(harness.store).collection.insertMany(copies);
+  const sink = await receiver(() => ({ status: 200 }));
+  // The second delivery waits for its place in the rate, and is the relay's then.
+  await register(org, sink.url, { eventTypes: ['psa:custom.spaced'], ratePerMinute: 60 });
+  for (const id of ['first', 'second']) await fire(org, { name: id }, { id, event_type: 'custom.spaced' });
+  await waitFor(async () => sink.requests.length === 2, { timeoutMs: 12_000, what: 'the second delivery' });
+  await org.call('DELETE', busy.path);
+  await deliveries.in(harness.store).deleteMany({ webhookId: busy.id });
+}, 60_000);
