@@ -19,6 +19,7 @@ import {
   type KeyRecord,
 } from '../../store/keys';
 import { raiseEpoch } from '../../store/guards';
+import { pauseApart } from '../../store/lost-race';
 import { readUsage, type UsageFigures } from '../../store/usage';
 import { requireFutureExpiry, requireGrantable } from './key-rules';
 import { readTagOf, requireMatch, tagHeader, tagOf, type Headers } from './record-tags';
@@ -32,7 +33,9 @@ type KeyHandlers = Pick<
 const KEYS_MAX = 100;
 const OVERLAP_SECONDS = 86_400;
 /** How often a change is tried again when another one came first. */
-const CHANGE_ATTEMPTS = 5;
+const CHANGE_ATTEMPTS = 8;
+/** A rotation must end the old key, however many others edit it. */
+const SHORTEN_ATTEMPTS = 50;
 const UNUSED: UsageFigures = { totalRequests: 0, requests30d: 0, errorRate: null, lastUsedAt: null };
 
 const isoOrNull = (moment: Date | null): string | null => moment?.toISOString() ?? null;
@@ -155,6 +158,7 @@ async function change(
     requireActive(current, context.clock.now());
     const changed = await changeKey(context.store, current, fields);
     if (changed) return changed;
+    await pauseApart(attempt);
     current = await findKey(context.store, held.orgId, held._id);
   }
   throw problem('version_conflict');
@@ -248,10 +252,13 @@ export const keyHandlers: KeyHandlers = {
 /** Ends the old key at `endsAt` at the latest, whatever else is being edited about it. */
 async function shorten(context: Context, held: KeyRecord, endsAt: Date): Promise<void> {
   let current: KeyRecord | null = held;
-  for (let attempt = 0; attempt < CHANGE_ATTEMPTS && current && !current.revokedAt; attempt += 1) {
+  for (let attempt = 0; attempt < SHORTEN_ATTEMPTS; attempt += 1) {
+    if (!current || current.revokedAt) return;
     if (current.expiresAt && current.expiresAt <= endsAt) return;
     const shortened = { to: endsAt, from: lastingExpiry(current) };
     if (await changeKey(context.store, current, { expiresAt: endsAt, shortened })) return;
+    await pauseApart(attempt);
     current = await findKey(context.store, held.orgId, held._id);
   }
+  throw new Error(`The end of the key ${held._id} could not be written`);
 }

@@ -23,6 +23,7 @@ import {
   type WebhookRecord,
 } from '../../store/webhooks';
 import { raiseEpoch } from '../../store/guards';
+import { pauseApart } from '../../store/lost-race';
 import { readTagOf, requireMatch, tagHeader, tagOf, type Headers } from './record-tags';
 import { eventTypeEntries, presented } from './webhook-view';
 
@@ -42,7 +43,7 @@ export const WEBHOOKS_MAX = 20;
 const OVERLAP_SECONDS = 86_400;
 /** Secrets that sign at the same time: the current one and those that run out. */
 const SECRETS_MAX = 5;
-const CHANGE_ATTEMPTS = 5;
+const CHANGE_ATTEMPTS = 8;
 
 /** The org's endpoint, or a refusal. */
 export async function ownWebhook(context: Context, { orgId }: Principal, id: string): Promise<WebhookRecord> {
@@ -89,6 +90,7 @@ async function change(
     requireMatch(headers, current);
     const changed = await changeWebhook(context.store, current, make(current));
     if (changed) return changed;
+    await pauseApart(attempt);
     current = await findWebhook(context.store, held.orgId, held._id);
   }
   throw problem('version_conflict');
@@ -212,6 +214,7 @@ export const webhookHandlers: WebhookHandlers = {
     for (let attempt = 0; attempt < CHANGE_ATTEMPTS; attempt += 1) {
       requireMatch(headers, held);
       if (await removeWebhook(context.store, held)) return { status: 204 };
+      await pauseApart(attempt);
       held = await ownWebhook(context, principal, params.id);
     }
     throw problem('version_conflict');

@@ -1,20 +1,17 @@
 /** What every write has in common: losing a race, meeting what must be unique, handing over events, answering. */
-import { setTimeout } from 'node:timers/promises';
 import type { BusEvent } from '../../contracts/event';
 import { problem, type Problem } from '../../contracts/problem';
 import { recordTag } from '../../domain/etag';
-import { randomFraction } from '../../domain/ids';
 import { settleSoon } from '../../events/follow-ups';
 import type { Actor } from '../../events/record-events';
 import type { AnyRecord, Resource } from '../../resources/resource';
+import { pauseApart } from '../../store/lost-race';
 import { findHolder, pendingOf, type Place, type WriteOutcome } from '../../store/resources';
 import type { ProductCall, ProductReply } from './call';
 import { checkAlone } from './singleton';
 
 /** Writers of one record at the same time go one after the other; more in a row than this is refused. */
 const ATTEMPTS_MAX = 8;
-/** The longest pause after the first lost race; each further one is twice as long. */
-const PAUSE_MS = 4;
 
 /** Names the record that has one of the external references. */
 async function duplicateReference({ context }: ProductCall, place: Place, wanted: AnyRecord): Promise<Problem> {
@@ -62,8 +59,7 @@ export async function untilWritten(row: Resource, attempt: () => Promise<Product
   for (let tries = 0; tries < ATTEMPTS_MAX; tries += 1) {
     const reply = await attempt();
     if (reply) return reply;
-    // Apart from each other, so that writers who met once do not meet again.
-    await setTimeout(randomFraction() * PAUSE_MS * 2 ** tries);
+    await pauseApart(tries);
   }
   throw problem('conflict', { message: `This ${row.nouns[0]} is being changed by many requests at once; try again.` });
 }

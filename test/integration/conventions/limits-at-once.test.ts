@@ -1,4 +1,4 @@
-/** Limits on how many records an org may have hold for requests at once, and records that go make room. */
+/** Requests at once: limits on how many records an org may have hold, and changes of one record all take effect. */
 import { readConfig } from '../../../src/config';
 import { newId } from '../../../src/domain/ids';
 import { newKey, signIn, testContext } from '../auth/support';
@@ -45,6 +45,27 @@ async function expectLimit({ call, path, body, room }: Limited): Promise<void> {
   expect((await call('DELETE', `${path}/${text(made(first)[0]?.body['id'])}`)).status).toBe(204);
   expect(made(await several(4))).toHaveLength(1);
 }
+
+test('changes at once without If-Match all take effect, and a rotation among them ends the old key', async () => {
+  const org = await harness.newOrg();
+  const owner = await asOwner(org);
+  const all = (call: Call, path: string, field: string) =>
+    Promise.all(Array.from({ length: 20 }, (_unused, index) => call('PATCH', path, { [field]: `Edit ${index}` })));
+  const endpoint = { url: 'https://hooks.example.com/x', eventTypes: ['psa:custom.*'] };
+  const made = await org.call('POST', '/console/api/webhooks', endpoint);
+  const changed = await all(callOf(org), `/console/api/webhooks/${text(made.body['id'])}`, 'description');
+  const key = await owner('POST', '/console/api/api-keys', { kind: 'platform', name: 'Sync', scopes: ['PSA'] });
+  const path = `/console/api/api-keys/${text(key.body['id'])}`;
+  const [edited, rotated] = await Promise.all([
+    all(owner, path, 'name'),
+    owner('POST', `${path}/rotate`, { overlapSeconds: 600 }),
+  ]);
+  expect([...changed, ...edited, rotated].map(({ status }) => status)).toEqual([
+    ...[...changed, ...edited].map(() => 200),
+    201,
+  ]);
+  expect((await owner('GET', path)).body['expiresAt']).not.toBeNull();
+});
 
 test('twenty webhook endpoints', async () => {
   const org = await harness.newOrg();
