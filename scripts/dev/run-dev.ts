@@ -47,7 +47,7 @@ function stopOnSignals(session: Session): void {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, handle);
   // The process that started us is gone, maybe before we could listen: nobody could stop us any more.
   if (process.channel) process.on('disconnect', handle);
-  else if (process.connected === false) handle();
+  else if ('connected' in process && !process.connected) handle();
 }
 
 export interface Project {
