@@ -20,6 +20,8 @@ const TURNS = { blocks: 10, share: 0.6 };
 // Short rounds: the machine's own pace changes within seconds, and each side should meet all of its moods.
 const LOAD = { rounds: 24, concurrency: 32 };
 const LOAD_FACTOR = 6;
+/** What asks nobody takes a tenth of the time of other requests, and so as many more are needed to tell sides apart. */
+const HELD_FACTOR = 8;
 /** Requests that one side of T8 makes at the most. */
 const chainRequests = (runs: number): number =>
   ((LOAD.rounds + WARM_UP_ROUNDS) * LOAD_FACTOR + (TURNS.blocks + WARM_UP_BLOCKS) * TURNS.share) * runs;
@@ -171,7 +173,7 @@ export async function measureUnchanged(stage: HttpStage): Promise<Figure[]> {
     bare: client.shot({ port: bare.port, path: '/unchanged', headers: none, status: 304 }),
   };
   // By themselves: behind a request that waits for the store, the one side has more to fetch into the caches again.
-  const alone = await inTurn(shots, turnsOf(stage.runs, TURNS));
+  const alone = await inTurn(shots, turnsOf(stage.runs * HELD_FACTOR, TURNS));
   const sides = await inTurn(
     {
       record: client.shot({
