@@ -54,7 +54,8 @@ export async function insertSeated(
       await records.insertOne({ ...record, seat });
       return true;
     } catch (error) {
-      if (!isDuplicate(error) || rows.some(({ _id }) => _id === record._id)) throw error;
+      // The seat was taken, or the record is there already, whether it counts or not.
+      if (!isDuplicate(error) || (await records.countDocuments({ _id: record._id }, { limit: 1 })) > 0) throw error;
     }
   }
   throw new Error(`No seat for ${record._id} in ${name} after ${ATTEMPTS_MAX} attempts`);

@@ -1,6 +1,8 @@
 /** Requests at once: limits on how many records an org may have hold, and changes of one record all take effect. */
 import { readConfig } from '../../../src/config';
 import { newId } from '../../../src/domain/ids';
+import { isDuplicate } from '../../../src/store/collection';
+import { insertKeyWithin, revokeKey } from '../../../src/store/keys';
 import { newKey, signIn, testContext } from '../auth/support';
 import { definitionWith, VARIABLES } from '../../support/agents';
 import { joinStack, request, text, type Answer, type Harness, type TestOrg } from '../../support/harness';
@@ -65,6 +67,17 @@ test('changes at once without If-Match all take effect, and a rotation among the
     201,
   ]);
   expect((await owner('GET', path)).body['expiresAt']).not.toBeNull();
+});
+
+test('a record that is there and does not count any more is met at once, and not looked past for a number', async () => {
+  const org = await harness.newOrg();
+  const context = testContext(harness.store, { config: readConfig(harness.address.env) });
+  const { record } = await newKey(context, org.id);
+  await revokeKey(harness.store, record, { id: 'usr_x', at: new Date() });
+  const begunAt = performance.now();
+  const refused = await insertKeyWithin(harness.store, record, 100).catch((error: unknown) => error);
+  expect(isDuplicate(refused)).toBe(true);
+  expect(performance.now() - begunAt).toBeLessThan(100);
 });
 
 test('twenty webhook endpoints', async () => {
