@@ -160,6 +160,9 @@ test.each(filters)('%s by a foreign id finds nothing', async (_name, { operation
   expect(likeness(theirs, foreign)).toEqual(likeness(nobodys, twinOf(foreign)));
 });
 
+/** What a page shows, without the token, which is another one each time. */
+const shownBy = ({ body }: Answer): string => JSON.stringify({ ...body, continuationToken: null });
+
 const reads = operations.filter(({ method, path }) => method === 'GET' && !path.includes('/:'));
 
 test.each(named(reads.map((operation) => ({ operation }))))(
@@ -172,9 +175,9 @@ test.each(named(reads.map((operation) => ({ operation }))))(
     expect([theirs.status, own.status]).toEqual([200, 200]);
     const foreign = [owner.id, ...idsOf(owner)];
     expect(foreign.filter((id) => theirs.text.includes(id))).toEqual([]);
-    // A tag of the owner's page is no tag of the stranger's.
+    // A tag of the owner's page is no tag of the stranger's, unless both show the same, such as nothing yet.
     const tag = own.headers.get('etag');
-    if (!tag || theirs.text === own.text) return;
+    if (!tag || shownBy(theirs) === shownBy(own)) return;
     const headers = { ...headersOf(stranger, operation), 'if-none-match': tag };
     expect((await border.call(operation, { headers, ...(query ? { query } : {}) })).status).toBe(200);
   },
