@@ -114,11 +114,13 @@ const COSTLY = { input_tokens: 80_000, output_tokens: 2_000 };
 test('what attempts have spent before the model failed is charged, although none of them ended with an answer', async () => {
   // The first answer is of no use, and the question to mend it fails.
   model.setReply(({ messages }) => (messages.length > 1 ? unavailable() : { text: 'no object', usage: COSTLY }));
-  const ended = await waitForExecution(org, await start({ ...REASON, ...TWICE, ...SCHEMA }), ['failed']);
-  // Twice 88,000 weighted tokens are 22 blocks.
+  const id = await start({ ...REASON, ...TWICE, ...SCHEMA });
+  await waitForExecution(org, id, ['failed']);
+  // Twice 88,000 weighted tokens are 22 blocks. They are charged just behind the write that ends the execution.
+  await expectBooked(22);
+  const ended = await waitForExecution(org, id, ['failed']);
   expect(thinkOf(ended)).toMatchObject({ status: 'failed', credits_used: 22, usage: { input_tokens: 160_000 } });
   expect(thinkOf(ended)).not.toHaveProperty('spent');
-  await expectBooked(22);
 });
 
 test('it is part of what the answer costs that comes in the end', async () => {
