@@ -1,6 +1,7 @@
 /** Agents: an org-scoped automation with a trigger, conditions and ordered steps. */
 import type { Condition, Filter } from './condition';
 import { EVENT_CATEGORIES } from './event';
+import { EVENT_TYPE_LENGTH_MAX } from './patterns';
 import type { Step } from './step';
 import { Closed, Enum, Json, Nullable, Reference, Timestamp, Type, type Static } from './schema';
 
@@ -15,7 +16,7 @@ export type AgentType = (typeof AGENT_TYPES)[number];
 export const Trigger = Closed(
   {
     type: Enum(['bus_event']),
-    event_type: Type.String({ minLength: 1, maxLength: 120 }),
+    event_type: Type.String({ minLength: 1, maxLength: EVENT_TYPE_LENGTH_MAX }),
     source_product: Type.String({ minLength: 1, maxLength: 41 }),
     filters: Type.Optional(Type.Array(Reference<Filter>('Filter'), { maxItems: 20 })),
   },

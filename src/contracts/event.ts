@@ -1,5 +1,5 @@
 /** Bus events: what products emit, the catalog that describes them and the record of what each one started. */
-import { EVENT_ID_PATTERN, EVENT_TYPE_PATTERN, PRODUCT_PATTERN } from './patterns';
+import { EVENT_ID_PATTERN, EVENT_TYPE_LENGTH_MAX, EVENT_TYPE_PATTERN, PRODUCT_PATTERN } from './patterns';
 import { Enum, Json, Nullable, Timestamp, Type, Anything, Closed, type Static } from './schema';
 
 export const EVENT_CATEGORIES = [
@@ -64,7 +64,7 @@ export interface BusEvent {
   subject?: string;
 }
 
-const eventType = Type.String({ pattern: EVENT_TYPE_PATTERN, maxLength: 120 });
+const eventType = Type.String({ pattern: EVENT_TYPE_PATTERN, maxLength: EVENT_TYPE_LENGTH_MAX });
 const product = Type.String({ pattern: PRODUCT_PATTERN });
 const eventId = Type.String({ pattern: EVENT_ID_PATTERN });
 

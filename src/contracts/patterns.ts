@@ -25,6 +25,7 @@ export const EXTERNAL_REF_PATTERN = `^${SYSTEM}:[\\s\\S]+$`;
 
 /** What an event is called, what emits it, and what tells it from others. Two dots alone lead up in an address. */
 export const EVENT_TYPE_PATTERN = '^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*){1,4}$';
+export const EVENT_TYPE_LENGTH_MAX = 120;
 export const PRODUCT_PATTERN = '^[a-z][a-z0-9_-]{1,40}$';
 export const EVENT_ID_PATTERN = '^(?!\\.{1,2}$)[A-Za-z0-9._:~-]{1,128}$';
 

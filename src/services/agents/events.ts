@@ -3,7 +3,7 @@ import type { Context } from '../../context';
 import type { BusEvent, CloudEvent, NativeEvent } from '../../contracts/event';
 import type { Handlers } from '../../contracts/operation';
 import type { AgentOperations } from '../../contracts/operations/agents';
-import { EVENT_TYPE_PATTERN, PRODUCT_PATTERN, wordsOf } from '../../contracts/patterns';
+import { EVENT_TYPE_LENGTH_MAX, EVENT_TYPE_PATTERN, PRODUCT_PATTERN, wordsOf } from '../../contracts/patterns';
 import { didYouMean, problem, refuseFindings, type Finding } from '../../contracts/problem';
 import { eventCatalog } from '../../catalog/events';
 import { nearest } from '../../domain/suggest';
@@ -52,14 +52,13 @@ function requireKnown({
   });
 }
 
-const TYPE_LENGTH_MAX = 120;
-
 /** What the schema of our own shape asks of names holds for those taken out of a CloudEvent, too. */
 function requireNames(event: CloudEvent): void {
   const { source_product: product, event_type: type } = namesOf(event);
   const findings: Finding[] = [];
   const refuse = (path: string, message: string) => findings.push({ path, code: 'pattern', message });
-  if (type.length > TYPE_LENGTH_MAX) refuse('/type', `the event type may have at most ${TYPE_LENGTH_MAX} characters`);
+  if (type.length > EVENT_TYPE_LENGTH_MAX)
+    refuse('/type', `the event type may have at most ${EVENT_TYPE_LENGTH_MAX} characters`);
   else if (!new RegExp(EVENT_TYPE_PATTERN).test(type))
     refuse('/type', `names the event type "${type}", which ${wordsOf(EVENT_TYPE_PATTERN)}`);
   if (!new RegExp(PRODUCT_PATTERN).test(product))
