@@ -91,6 +91,8 @@ export async function finishExecution(
     await writeExecution(deps.store, { id: input.execution_id, now, pure: input.pure, ...failed });
   }
   await denyGates(deps, input.execution_id, now);
+  // Nothing runs any more when a failure ends it: what its calls have cost is part of the record that ends.
+  if (input.status === 'failed') await giveBackAll(deps, input);
   const written = await endExecution(deps.store, {
     id: input.execution_id,
     orgId: input.org_id,
@@ -104,16 +106,21 @@ export async function finishExecution(
     const step = { id: input.execution_id, index, startedAt: new Date(startedAt), now, attempts: null };
     await writeCutOff(deps.store, step);
   }
-  const asWritten = input.interrupted ? null : written;
-  const record = asWritten ?? (await readRunning(deps, { execution_id: input.execution_id, seq: -1 }));
-  // Whoever has the call that was cut off settles it: the model may still answer, and that is paid for.
-  const cutOff = input.interrupted?.slot;
+  if (input.status !== 'failed') await giveBackAll(deps, input);
+  return ended(deps, input, written);
+}
+
+/**
+ * Settles the calls of an execution that is over. Whoever has the call that was cut off settles it: the model may still
+ * answer, and that is paid for.
+ */
+async function giveBackAll(deps: Deps, { execution_id: id, interrupted }: FinishInput): Promise<void> {
+  const record = await readRunning(deps, { execution_id: id, seq: -1 });
   await giveBack(
     deps,
     record,
-    [...record.steps.keys()].filter((slot) => slot !== cutOff),
+    [...record.steps.keys()].filter((slot) => slot !== interrupted?.slot),
   );
-  return ended(deps, input, written);
 }
 
 async function ended(

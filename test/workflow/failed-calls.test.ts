@@ -1,6 +1,9 @@
 /** What an AI step holds is given back as soon as it has failed for good; attempts that are followed by another keep it. */
 import { join } from 'node:path';
 import { choosePort } from '../../scripts/services/ports';
+import { readConfig } from '../../src/config';
+import { workflowIdOf } from '../../src/contracts/messages';
+import { connectEngine, type Engine } from '../../src/engine/connect';
 import { openStore, type OpenStore } from '../../src/store/connect';
 import { activeAgent, definitionWith, GATE, openGateOf, REASON, run } from '../support/agents';
 import { createOrg, joinStack, text, waitFor, waitForExecution, type Body, type TestOrg } from '../support/harness';
@@ -11,6 +14,7 @@ import { startModelApi, type ModelApi } from '../support/stand-ins/model-api';
 const processes: ProductProcess[] = [];
 let model: ModelApi;
 let store: OpenStore;
+let engine: Engine;
 let org: TestOrg;
 let newOrg: () => Promise<TestOrg>;
 
@@ -31,6 +35,7 @@ beforeAll(async () => {
   };
   await Promise.all([start('api', 'src/main.ts'), start('worker', 'worker/main.ts')]);
   store = openStore(address.env['MONGODB_URI'] ?? '');
+  engine = connectEngine(readConfig(env).temporal);
   newOrg = () => createOrg(store, { ...address, env, baseUrl: `http://127.0.0.1:${port}` });
 });
 beforeEach(async () => {
@@ -40,7 +45,7 @@ beforeEach(async () => {
 
 afterAll(async () => {
   await Promise.all(processes.map((product) => product.stop()));
-  await Promise.all([store.close(), model.stop()]);
+  await Promise.all([store.close(), engine.close(), model.stop()]);
 });
 
 const TWICE = { retry: { max_attempts: 2, initial: '1s', max: '1s' } };
@@ -115,12 +120,15 @@ test('what attempts have spent before the model failed is charged, although none
   // The first answer is of no use, and the question to mend it fails.
   model.setReply(({ messages }) => (messages.length > 1 ? unavailable() : { text: 'no object', usage: COSTLY }));
   const id = await start({ ...REASON, ...TWICE, ...SCHEMA });
-  await waitForExecution(org, id, ['failed']);
-  // Twice 88,000 weighted tokens are 22 blocks. They are charged just behind the write that ends the execution.
-  await expectBooked(22);
   const ended = await waitForExecution(org, id, ['failed']);
+  // Twice 88,000 weighted tokens are 22 blocks.
   expect(thinkOf(ended)).toMatchObject({ status: 'failed', credits_used: 22, usage: { input_tokens: 160_000 } });
   expect(thinkOf(ended)).not.toHaveProperty('spent');
+  await expectBooked(22);
+  const workflow = engine.client.workflow.getHandle(workflowIdOf(id));
+  // The engine closes the workflow a little behind its record.
+  await workflow.result().catch(() => undefined);
+  expect((await workflow.describe()).searchAttributes).toMatchObject({ CreditsUsed: [22] });
 });
 
 test('it is part of what the answer costs that comes in the end', async () => {
