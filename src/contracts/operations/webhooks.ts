@@ -110,7 +110,7 @@ const feed = {
     description: 'Send `continuationToken` back, also when `hasMore` is false: it then leads to what comes next; `after` is another name for it. An event appears ten seconds after it happened at the latest, and none ever appears behind a position that was handed out.',
     access: { kind: 'product', scopes: ['Console'], permission: 'webhooks:read' },
     query: Closed({
-      continuationToken, after: Type.Optional(Type.String({ maxLength: 1_000, description: 'The same as `continuationToken`' })),
+      continuationToken, after: Type.Optional(Type.String({ maxLength: 1_000, description: 'The same as `continuationToken`; one of them' })),
       eventTypes: Type.Optional(Type.String({ minLength: 1, maxLength: 2_000, description: 'Event types and groups, separated by commas' })),
       resourceId: Type.Optional(Id()), limit: Limit,
     }),

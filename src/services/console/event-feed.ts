@@ -36,11 +36,22 @@ function patternsOf(text: string | undefined): string[] | null {
   });
 }
 
+/** Where to go on: one token, by either of its names. */
+function tokenOf({ continuationToken, after }: { continuationToken?: string; after?: string }): string | undefined {
+  if (continuationToken === undefined || after === undefined || continuationToken === after)
+    return continuationToken ?? after;
+  const message = 'is another name of continuationToken; send one of them';
+  throw problem('validation_error', {
+    message: `after: ${message}`,
+    findings: [{ path: 'after', code: 'rule', message }],
+  });
+}
+
 /** Handler of `/console/api/events`. */
 export const feedHandlers: Pick<Handlers<typeof webhookOperations, Context>, 'readEventLog'> = {
   async readEventLog({ query, principal, context }) {
     const { eventTypes, resourceId, limit } = query;
-    const wanted = { limit, continuationToken: query.continuationToken ?? query.after, lifetimeMs: KEPT_MS };
+    const wanted = { limit, continuationToken: tokenOf(query), lifetimeMs: KEPT_MS };
     const page = openPage(context, wanted, ['events', principal.orgId, eventTypes, resourceId]);
     const { now, after } = page;
     const oldest = now.getTime() - KEPT_MS;

@@ -51,6 +51,15 @@ test('the log is read oldest first, and the last token leads to what comes next'
   expect(idsIn(third)).toEqual(['d']);
 });
 
+test('two tokens at once are refused, because one of them would be ignored', async () => {
+  await store([past('a', 3 * MINUTE), past('b', 2 * MINUTE)]);
+  const one = text((await read('?limit=1'))['continuationToken']);
+  const other = text((await read('?limit=2'))['continuationToken']);
+  const both = await org.call('GET', `${FEED}?after=${one}&continuationToken=${other}`);
+  expect([both.status, both.text]).toEqual([400, expect.stringContaining('after: is another name')]);
+  expect(idsIn(await read(`?after=${one}&continuationToken=${one}`))).toEqual(['b']);
+});
+
 test('events of one moment are neither skipped nor repeated', async () => {
   const at = { received_at: new Date(Date.now() - MINUTE) };
   await store(['p', 'q', 'r', 's', 't'].map((id) => past(id, MINUTE, at)));
