@@ -13,7 +13,7 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
   domain: {
     at: /^src\/domain\//,
     uses: ['contracts'],
-    packages: ['handlebars', 'ajv/dist/2020', 'node:crypto', 'node:zlib'],
+    packages: ['handlebars', 'ajv/dist/2020', 'ipaddr.js', 'node:crypto', 'node:zlib'],
   },
   catalog: { at: /^src\/catalog\//, uses: ['contracts', 'domain', 'resources'], packages: [] },
 

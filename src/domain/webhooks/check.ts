@@ -5,6 +5,7 @@ import type { WebhookFilter } from '../../contracts/webhook';
 import { Findings } from '../definition/findings';
 import { checkCondition } from '../definition/rules';
 import { payloadShape } from '../definition/shapes';
+import { addressOf, isGlobal } from '../public-address';
 import { nearest } from '../suggest';
 import { matchesPattern, ruleOf } from './patterns';
 
@@ -29,8 +30,16 @@ export function urlFlaw(text: string, allowLoopback: boolean): string | null {
   return null;
 }
 
+/** Every delivery to such a host would be refused: a number that is not public, however it is written, or this machine. */
+function hostFlaw(text: string, allowLoopback: boolean): string | null {
+  const url = new URL(text);
+  if (isLoopback(url)) return allowLoopback ? null : 'must not lead to this machine';
+  const address = addressOf(url.hostname.replace(/^\[|\]$/g, ''));
+  return address && !isGlobal(address) ? 'must be on the public internet, which this host is not' : null;
+}
+
 function urlFinding(url: string | undefined, allowLoopback: boolean): Finding[] {
-  const message = url === undefined ? null : urlFlaw(url, allowLoopback);
+  const message = url === undefined ? null : (urlFlaw(url, allowLoopback) ?? hostFlaw(url, allowLoopback));
   return message === null ? [] : [{ path: '/url', code: 'url', message }];
 }
 

@@ -73,6 +73,11 @@ test.each([
   ['https://user:pass@hooks.example.com/', 'credentials'],
   ['ftp://127.0.0.1/', 'https'],
   ['not an address', 'complete address'],
+  ['https://10.0.0.5/in', 'public internet'],
+  ['https://169.254.169.254/latest/meta-data', 'public internet'],
+  ['https://2852039166/in', 'public internet'],
+  ['https://[fd00::1]:8443/in', 'public internet'],
+  ['https://[::ffff:192.168.1.1]/in', 'public internet'],
 ])('the address %s is refused with the reason', async (url, reason) => {
   const answer = await create({ url });
   expect([answer.status, answer.text]).toEqual([400, expect.stringContaining(reason)]);
