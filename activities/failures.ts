@@ -3,7 +3,7 @@ import { activityInfo, ApplicationFailure, CancelledFailure } from '@temporalio/
 import type { Tried } from '../src/contracts/messages';
 import { TextError } from '../src/domain/text';
 import { ProviderError } from '../src/providers/error';
-import { isStoreRefusal } from '../src/store/outages';
+import { isBrokenSocket, isStoreRefusal } from '../src/store/outages';
 
 /** A failure that another attempt cannot change. `type` becomes the step's error code. */
 export const permanent = (type: string, message: string): ApplicationFailure =>
@@ -27,7 +27,8 @@ export const unkeepable = (error: unknown): ApplicationFailure =>
   permanent('invalid_output', `What the step left behind cannot be stored (${String(error)}).`);
 
 /** An attempt that only failed to reach our own store is made again as long as it takes, and not counted. */
-const isOfStore = (error: unknown): boolean => error instanceof Error && error.name.startsWith('Mongo');
+const isOfStore = (error: unknown): boolean =>
+  error instanceof Error && (error.name.startsWith('Mongo') || isBrokenSocket(error));
 
 /** The failure with what the step's record is to show beside it. */
 const withTried = (failure: ApplicationFailure, tried: Tried): ApplicationFailure =>

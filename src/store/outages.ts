@@ -38,11 +38,14 @@ const BROKEN_SOCKETS: ReadonlySet<unknown> = new Set([
   'ERR_STREAM_WRITE_AFTER_END',
 ]);
 
+/** A connection to the store that broke under a command. Our other connections say so by errors of their own kind. */
+export const isBrokenSocket = (error: unknown): boolean => BROKEN_SOCKETS.has((error as { code?: unknown }).code);
+
 /** FerretDB answers with an internal error while the PostgreSQL below it is away, so that text counts too. */
 export function isStoreDown(error: unknown): boolean {
   if (error instanceof mongo.MongoNetworkError || isStoreUnreached(error)) return true;
-  const { name, message, code } = error as { name?: string; message?: string; code?: unknown };
-  if (name === 'MongoPoolClearedError' || name === 'MongoNotConnectedError' || BROKEN_SOCKETS.has(code)) return true;
+  const { name, message } = error as { name?: string; message?: string };
+  if (name === 'MongoPoolClearedError' || name === 'MongoNotConnectedError' || isBrokenSocket(error)) return true;
   return /conn(ect(ion)?)? (refused|reset|closed)|failed to connect to|unexpected EOF|broken pipe|terminating connection|the database system is|client is closed|topology (is )?closed/i.test(
     message ?? '',
   );
