@@ -15,6 +15,8 @@ const HELPERS = {
   length: { least: 1, most: 1, example: '{{length event_payload.tags}}' },
 } as const;
 export type HelperName = keyof typeof HELPERS;
+/** Every helper there is. */
+export const HELPER_NAMES = Object.keys(HELPERS) as HelperName[];
 
 /** One path a text reads, where it stands (from 1) and the helper it is given to. */
 export interface Placeholder {
@@ -134,8 +136,8 @@ function readArgument(node: hbs.AST.Node): Argument | Found {
 const isHelper = (name: string): name is HelperName => Object.hasOwn(HELPERS, name);
 
 function unknownHelper(name: string): Found {
-  const suggestion = nearest(name, Object.keys(HELPERS));
-  const message = `"${name}" is not a helper; there are ${Object.keys(HELPERS).join(', ')}.`;
+  const suggestion = nearest(name, HELPER_NAMES);
+  const message = `"${name}" is not a helper; there are ${HELPER_NAMES.join(', ')}.`;
   return { code: 'unknown_helper', message, ...(suggestion === undefined ? {} : { suggestion }) };
 }
 
