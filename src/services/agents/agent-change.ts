@@ -9,6 +9,7 @@ import { checkDefinition } from '../../domain/definition/check';
 import { matchesVersion, recordTag, weakTag } from '../../domain/etag';
 import { schemaProblem } from '../../domain/json-schema';
 import * as store from '../../store/agents';
+import { pauseApart } from '../../store/lost-race';
 import { readTenant } from '../../store/tenants';
 
 /** How often a change is tried again when another one came first. */
@@ -123,6 +124,7 @@ async function untilChanged(
     requireVersion(at.ifMatch, { id: record._id, version: record.version });
     const changed = await attempt(record);
     if (changed) return changed;
+    await pauseApart(tries);
   }
   throw problem('version_conflict', { message: 'The agent is being changed by others all the time; try again.' });
 }

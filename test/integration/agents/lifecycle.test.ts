@@ -321,6 +321,12 @@ describe('two writers', () => {
     }
   });
 
+  test('of sixty changes at once none is sent away', async () => {
+    const id = await draft();
+    const answers = await parallel(60, (index) => put(org, `/agents/${id}`, { priority: index + 1 }));
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 60 }, () => 200));
+  });
+
   test('a GET with the tag it gave is answered 304 until something changes', async () => {
     const id = await draft();
     const { tag } = await nameAndTag(id);
