@@ -74,38 +74,35 @@ interface Refusal {
   untilMs: number;
 }
 
-/** Remembers refusals of one tenant's window or one key. */
+/** Remembers what each key was refused; callers without one share the window's refusal. */
 function createRefusals() {
-  const refusals = new Map<string, Refusal>();
-  const idsOf = (charge: Charge) => ({
-    window: `${charge.orgId} ${charge.window}`,
-    key: charge.key ? `${charge.orgId} ${charge.key.id}` : null,
-  });
+  const windows = new Map<string, Map<string, Refusal>>();
+  const windowOf = (charge: Charge): string => `${charge.orgId} ${charge.window}`;
+  const callerOf = ({ key }: Charge): string => key?.id ?? '';
   return {
     find(charge: Charge, nowMs: number): Reading | null {
-      const ids = idsOf(charge);
-      const found = refusals.get(ids.window) ?? (ids.key ? refusals.get(ids.key) : undefined);
+      const refused = windows.get(windowOf(charge));
+      const found = refused?.get(callerOf(charge));
       if (!found) return null;
       // Before it was remembered: the process's clock was set back, and the rest would last as long as the step.
       const isCertain = found.rememberedAtMs <= nowMs && nowMs < found.untilMs;
       if (isCertain) return { ...found.reading, atMs: found.reading.atMs + nowMs - found.rememberedAtMs };
-      this.forget(charge);
+      refused?.delete(callerOf(charge));
       return null;
     },
     remember(charge: Charge, reading: Reading, nowMs: number): void {
-      const refused = policyStates(charge, reading).filter(({ retryInMs }) => retryInMs !== null);
-      const retryInMs = Math.max(0, ...refused.map((state) => state.retryInMs ?? 0));
-      const ids = idsOf(charge);
-      // Another key of the tenant is refused only when the tenant's own window is spent.
-      const id = refused.some(({ name }) => name === charge.window) ? ids.window : ids.key;
-      if (id === null) return;
-      if (refusals.size >= REFUSALS_MAX) refusals.clear();
-      refusals.set(id, { reading, rememberedAtMs: nowMs, untilMs: nowMs + Math.min(retryInMs, REFUSAL_REMEMBERED_MS) });
+      // Until the first of the limits renews: from then on the others alone refuse, or none does.
+      const retries = policyStates(charge, reading).flatMap(({ retryInMs }) => retryInMs ?? []);
+      if (retries.length === 0) return;
+      const untilMs = nowMs + Math.min(REFUSAL_REMEMBERED_MS, ...retries);
+      if (windows.size >= REFUSALS_MAX) windows.clear();
+      const refused = windows.get(windowOf(charge)) ?? new Map<string, Refusal>();
+      windows.set(windowOf(charge), refused);
+      refused.set(callerOf(charge), { reading, rememberedAtMs: nowMs, untilMs });
     },
+    /** Room for one caller may be room for all. */
     forget(charge: Charge): void {
-      const ids = idsOf(charge);
-      refusals.delete(ids.window);
-      if (ids.key) refusals.delete(ids.key);
+      windows.delete(windowOf(charge));
     },
   };
 }

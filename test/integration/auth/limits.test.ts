@@ -220,6 +220,30 @@ describe('through the guard', () => {
     expect((await readGuard(store, orgId, { nowMs: 0 })).atMs).toBe(asked.atMs + 1_100);
   });
 
+  test('a refusal that is remembered tells each caller about its own key', async () => {
+    const { guard, key, context, orgId } = await tenantWithKey(2);
+    const { key: unused } = await newKey(context, orgId);
+    const { cookie } = await signIn(context, orgId);
+    await spend(guard, key, 2);
+    await refusalOf(guard, withKey(key));
+    const refused = await refusalOf(guard, withKey(unused));
+    expect(refused.headers['RateLimit']).toBe('"key";r=2000;t=0, "tenant";r=0;t=59');
+    expect((await refusalOf(guard, fakeRequest({ cookie }))).headers['RateLimit']).toBe('"tenant";r=0;t=59');
+    expect((await refusalOf(guard, withKey(key))).headers['RateLimit']).toBe('"key";r=1998;t=1, "tenant";r=0;t=59');
+  });
+
+  test('a new window is open to every key, however long the one that spent the last must wait', async () => {
+    const { guard, key, context, orgId, clock } = await tenantWithKey(100);
+    await changeTenant(store, orgId, { tier: 'standard' });
+    const { key: unused } = await newKey(context, orgId);
+    clock.advance(WINDOW_MS - 1_100);
+    await Promise.all(Array.from({ length: 100 }, () => guard.enter(withKey(key), readPsa)));
+    expect((await refusalOf(guard, withKey(key))).facts['violated']).toEqual(['key', 'tenant']);
+    clock.advance(200);
+    await guard.enter(withKey(unused), readPsa);
+    expect((await refusalOf(guard, withKey(key))).facts['violated']).toEqual(['key']);
+  });
+
   test('a reply that is not to be counted gives its charge back, once, and its headers say so', async () => {
     const { guard, key } = await tenantWithKey(2);
     for (let poll = 0; poll < 10; poll += 1) {
