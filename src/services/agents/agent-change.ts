@@ -64,7 +64,8 @@ type IfMatch = string | string[] | undefined;
 /** Refuses a change that was meant for another version than the one there is. */
 export function requireVersion(ifMatch: IfMatch, { id, version }: { id: string; version: number }): void {
   if (matchesVersion(ifMatch, id, version)) return;
-  throw problem('version_conflict', { facts: { etag: weakTag(recordTag(id, version)) } });
+  const etag = weakTag(recordTag(id, version));
+  throw problem('version_conflict', { facts: { etag }, headers: { ETag: etag } });
 }
 
 /** The change of an update as stored fields. */

@@ -287,7 +287,9 @@ describe('two writers', () => {
     const first = await put(org, path, { name: 'First' }, { 'if-match': created.headers.get('etag') ?? '' });
     expect(first.status).toBe(200);
     expectRefusal(await put(org, path, { name: 'Second' }, { 'if-match': tag }), 412, 'version_conflict');
-    expectRefusal(await put(org, path, { name: 'Second' }, { 'if-match': '"nonsense"' }), 412, 'version_conflict');
+    const refused = await put(org, path, { name: 'Second' }, { 'if-match': '"nonsense"' });
+    expectRefusal(refused, 412, 'version_conflict');
+    expect(refused.headers.get('etag')).toBe(`W/"${text(created.body['id'])}.2"`);
     const second = await put(org, path, { name: 'Second' }, { 'if-match': first.headers.get('etag') ?? '' });
     expect([second.status, text(second.body['name'])]).toEqual([200, 'Second']);
     expect((await put(org, path, { name: 'Third' }, { 'if-match': '*' })).status).toBe(200);
