@@ -22,13 +22,14 @@ import { raiseEpoch } from '../../store/guards';
 import { pauseApart } from '../../store/lost-race';
 import { readUsage, type UsageFigures } from '../../store/usage';
 import { requireFutureExpiry, requireGrantable } from './key-rules';
-import { readTagOf, requireMatch, tagHeader, tagOf, type Headers } from './record-tags';
+import { issuedHeaders, readTagOf, requireMatch, tagOf, type Headers } from './record-tags';
 
 type KeyHandlers = Pick<
   Handlers<typeof consoleOperations, Context>,
   'listApiKeys' | 'createApiKey' | 'getApiKey' | 'updateApiKey' | 'rotateApiKey' | 'revokeApiKey'
 >;
 
+const PATH = '/console/api/api-keys';
 /** Keys of an org that are not revoked. */
 const KEYS_MAX = 100;
 const OVERLAP_SECONDS = 86_400;
@@ -193,7 +194,11 @@ export const keyHandlers: KeyHandlers = {
     const pinned = { rotatedFrom: null, tier: null, apiVersion: LATEST_VERSION };
     const draft: Draft = { kind, name, scopes, expiresAt: expiresAt ?? null, ...pinned };
     const { record, key } = await issue(context, principal, draft, { id: newId('key'), isRepeat });
-    return { status: 201, headers: tagHeader(record), body: { ...(await presented(context, principal, record)), key } };
+    return {
+      status: 201,
+      headers: issuedHeaders(PATH, record),
+      body: { ...(await presented(context, principal, record)), key },
+    };
   },
 
   async getApiKey({ params, principal, context }) {
@@ -238,7 +243,11 @@ export const keyHandlers: KeyHandlers = {
     const { record, key } = await issue(context, principal, successor, { id, isRepeat });
     const overlapMs = (body.overlapSeconds ?? OVERLAP_SECONDS) * 1_000;
     await shorten(context, held, new Date(context.clock.now().getTime() + overlapMs));
-    return { status: 201, headers: tagHeader(record), body: { ...(await presented(context, principal, record)), key } };
+    return {
+      status: 201,
+      headers: issuedHeaders(PATH, record),
+      body: { ...(await presented(context, principal, record)), key },
+    };
   },
 
   async revokeApiKey({ params, principal, context, headers }) {

@@ -17,8 +17,14 @@ const FIGURES = /\.u[A-Za-z0-9_-]+(?="|$|,)/g;
 /** The tag of a change: it says which version there is now. */
 export const tagOf = ({ _id, version }: Versioned): string => recordTag(_id, version);
 
-/** A reply that shows a secret carries its tag as a bare header: one that can be cached would be stored. */
-export const tagHeader = (record: Versioned) => ({ ETag: weakTag(tagOf(record)) });
+/**
+ * What goes with a reply that shows a secret: the record's address, and its tag as a bare header, because one that can be
+ * cached would be stored.
+ */
+export const issuedHeaders = (list: string, record: Versioned) => ({
+  ETag: weakTag(tagOf(record)),
+  Location: `${list}/${record._id}`,
+});
 
 /** The tag of a read: another one as soon as any of the figures is. */
 export const readTagOf = (record: Versioned, ...figures: unknown[]): string =>

@@ -24,7 +24,7 @@ import {
 } from '../../store/webhooks';
 import { raiseEpoch } from '../../store/guards';
 import { pauseApart } from '../../store/lost-race';
-import { readTagOf, requireMatch, tagHeader, tagOf, type Headers } from './record-tags';
+import { issuedHeaders, readTagOf, requireMatch, tagOf, type Headers } from './record-tags';
 import { eventTypeEntries, presented } from './webhook-view';
 
 type Names =
@@ -38,6 +38,7 @@ type Names =
   | 'listEventTypes';
 type WebhookHandlers = Pick<Handlers<typeof webhookOperations, Context>, Names>;
 
+const PATH = '/console/api/webhooks';
 /** Endpoints of an org. */
 export const WEBHOOKS_MAX = 20;
 const OVERLAP_SECONDS = 86_400;
@@ -179,8 +180,11 @@ export const webhookHandlers: WebhookHandlers = {
     const id = newId('whk');
     const made = isRepeat ? await findWebhook(context.store, principal.orgId, id) : null;
     const { record, secret } = made ? await reissued(context, made, id) : await newRecord(context, principal, body, id);
-    const headers = { ...tagHeader(record), Location: `/console/api/webhooks/${id}` };
-    return { status: 201, headers, body: { ...(await presented(context, record)), secret } };
+    return {
+      status: 201,
+      headers: issuedHeaders(PATH, record),
+      body: { ...(await presented(context, record)), secret },
+    };
   },
 
   async getWebhook({ params, principal, context }) {
@@ -226,12 +230,20 @@ export const webhookHandlers: WebhookHandlers = {
     const isBegun = isRepeat && held.secrets.some((secret) => secret.issue === issue);
     if (isBegun) {
       const { record, secret } = await reissued(context, held, issue);
-      return { status: 201, headers: tagHeader(record), body: { ...(await presented(context, record)), secret } };
+      return {
+        status: 201,
+        headers: issuedHeaders(PATH, record),
+        body: { ...(await presented(context, record)), secret },
+      };
     }
     const { secret, stored } = sealedSecret(context, held, issue);
     const overlap = body.overlapSeconds ?? OVERLAP_SECONDS;
     const record = await change(context, held, (current) => rotated(context, current, stored, overlap), headers);
-    return { status: 201, headers: tagHeader(record), body: { ...(await presented(context, record)), secret } };
+    return {
+      status: 201,
+      headers: issuedHeaders(PATH, record),
+      body: { ...(await presented(context, record)), secret },
+    };
   },
 
   async enableWebhook({ params, principal, context, headers, isRepeat }) {
