@@ -3,6 +3,7 @@ import { takesIdempotencyKey, type Operation, type ServiceName } from '../contra
 import { problem, PROBLEMS, type ProblemCode } from '../contracts/problem';
 import { Anything, Enum, Json as OpenObject, Type, type TSchema } from '../contracts/schema';
 import type { Json, SchemaRegister } from './openapi-schemas';
+import { refusalHeaders } from './openapi-headers';
 import { PROBLEM_TYPE } from './accepts';
 import { answerFor } from './problems';
 
@@ -109,20 +110,12 @@ function codesOf(operation: Operation): ProblemCode[] {
   return codes;
 }
 
-const HEADERS: Partial<Record<number, Json>> = {
-  409: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } },
-  401: { 'WWW-Authenticate': { $ref: '#/components/headers/WWW-Authenticate' } },
-  412: { ETag: { $ref: '#/components/headers/ETag' } },
-  429: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } },
-  503: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } },
-};
-
 function responseOf(codes: ProblemCode[], service: ServiceName, register: SchemaRegister): Json {
   const schemas = [...new Set(codes.map((code) => schemaOf(code, service)))].map((schema) => register.show(schema));
   const status = PROBLEMS[codes[0] ?? 'internal_error'].status;
   return {
     description: codes.map((code) => PROBLEMS[code].text).join(' '),
-    ...(HEADERS[status] ? { headers: HEADERS[status] } : {}),
+    headers: refusalHeaders(status),
     content: {
       'application/json': {
         schema: schemas.length === 1 ? schemas[0] : { anyOf: schemas },

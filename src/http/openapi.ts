@@ -3,6 +3,7 @@ import { takesIdempotencyKey, type Operation, type ServiceName } from '../contra
 import type { Access } from '../contracts/principal';
 import type { TSchema } from '../contracts/schema';
 import { LATEST_VERSION, VERSION_DATES } from '../contracts/version';
+import { HEADERS, isConditional, successHeaders, UNCHANGED } from './openapi-headers';
 import { responseRegister, type ResponseRegister } from './openapi-errors';
 import { linkRegister, type LinkRegister } from './openapi-links';
 import { schemaRegister, shownParameter, type Json, type SchemaRegister } from './openapi-schemas';
@@ -15,33 +16,6 @@ export interface DocumentInfo {
   /** Base address below the host: `/psa`; empty for the document over all. */
   serverPath: string;
 }
-
-const text = (description: string): Json => ({ description, schema: { type: 'string' } });
-const whole = (description: string): Json => ({ description, schema: { type: 'integer' } });
-
-const HEADERS: Record<string, Json> = {
-  'X-Request-Id': text('Names this request in the log and in support'),
-  'Platform-Version': text('The version of the API this answer has'),
-  'X-Spec-Hash': text('Changes whenever this document does'),
-  'X-RateLimit-Limit': whole('Requests per window of the policy nearest to its limit'),
-  'X-RateLimit-Remaining': whole('Requests left in its window'),
-  'X-RateLimit-Reset': whole('Unix time, in seconds, when its window resets'),
-  RateLimit: text('Every policy in force: requests left and seconds to its reset'),
-  'RateLimit-Policy': text('Every policy in force: its quota and its window'),
-  'Retry-After': whole('Seconds to wait before the next try'),
-  'WWW-Authenticate': text('The scheme to authenticate with'),
-  ETag: text('Weak entity tag of the answer; send it back in `If-None-Match` or `If-Match`'),
-  Location: text('Address of the new record'),
-  Deprecation: text('Since when the operation is deprecated: `@` and Unix seconds'),
-  Sunset: text('When it may be gone'),
-  Link: text('Where to read more, and what to use in its place'),
-  'Idempotency-Replayed': text('`true` when this answer was given to an earlier request with the same key'),
-};
-
-const headerRefs = (names: readonly string[]): Json =>
-  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
-
-const LIMITED = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'RateLimit', 'RateLimit-Policy'];
 
 const PARAMETERS = {
   IfNoneMatch: {
@@ -127,9 +101,6 @@ const fieldsOf = (schema: TSchema | undefined): [string, TSchema][] =>
 const requiredOf = (schema: TSchema | undefined): readonly string[] =>
   (schema as { required?: string[] } | undefined)?.required ?? [];
 
-/** Every read carries a tag. */
-const isConditional = ({ method }: Operation): boolean => method === 'GET';
-
 /** Parameters known by a pattern are the properties of one object that is written as parameters of their own. */
 function patternedParameters({ query }: Operation): Json[] {
   const patterns = (query as { patternProperties?: Json } | undefined)?.patternProperties;
@@ -188,20 +159,6 @@ function requestBodyOf({ body, examples = {} }: Operation, register: SchemaRegis
 
 const SUCCESS: Record<number, string> = { 200: 'Done', 201: 'Created', 202: 'Accepted', 204: 'Done; nothing to show' };
 
-function successHeaders(operation: Operation, status: number): string[] {
-  const changes = operation.method !== 'GET' && (operation.errors?.includes('version_conflict') ?? false);
-  return [
-    'X-Request-Id',
-    'Platform-Version',
-    'X-Spec-Hash',
-    ...(operation.deprecated ? ['Deprecation', 'Sunset', 'Link'] : []),
-    ...(operation.access.kind === 'product' && !operation.unmetered ? LIMITED : []),
-    ...(isConditional(operation) || (changes && status !== 204) ? ['ETag'] : []),
-    ...(status === 201 ? ['Location'] : []),
-    ...(takesIdempotencyKey(operation) ? ['Idempotency-Replayed'] : []),
-  ];
-}
-
 function linksIn(links: LinkRegister, operation: Operation, status: number): Json {
   const next = links.linksOf(operation, status);
   return Object.keys(next).length > 0 ? { links: next } : {};
@@ -212,16 +169,15 @@ function successesOf(operation: Operation, register: SchemaRegister, links: Link
     status,
     {
       description: SUCCESS[Number(status)] ?? 'Done',
-      headers: headerRefs(successHeaders(operation, Number(status))),
+      headers: successHeaders(operation, Number(status)),
       ...(schema ? { content: { 'application/json': { schema: register.show(schema) } } } : {}),
       ...linksIn(links, operation, Number(status)),
     },
   ]);
-  const unchanged = {
-    description: 'Unchanged; not counted against the rate limit',
-    headers: headerRefs(['X-Request-Id', 'ETag']),
+  return {
+    ...(Object.fromEntries(declared) as Json),
+    ...(isConditional(operation) ? { 304: { $ref: '#/components/responses/Unchanged' } } : {}),
   };
-  return { ...(Object.fromEntries(declared) as Json), ...(isConditional(operation) ? { 304: unchanged } : {}) };
 }
 
 interface Registers {
@@ -276,7 +232,8 @@ export function openApiDocument(operations: readonly Operation[], info: Document
       [operation.method.toLowerCase()]: shownOperation(operation, { register, refusals, links }),
     };
   }
-  const responses = refusals.components();
+  const hasReads = operations.some(isConditional);
+  const responses = { ...refusals.components(), ...(hasReads ? { Unchanged: UNCHANGED } : {}) };
   const written = JSON.stringify({ paths, responses });
   const schemes = new Set(
     operations.flatMap((operation) => securityOf(operation).flatMap((scheme) => Object.keys(scheme))),
