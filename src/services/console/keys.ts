@@ -204,7 +204,7 @@ export const keyHandlers: KeyHandlers = {
   async getApiKey({ params, principal, context }) {
     const key = await ownKey(context, principal, params.id);
     const body = await presented(context, principal, key);
-    return { status: 200, etag: readTagOf(key, body.totalRequests, body.lastUsedAt, body.status), body };
+    return { status: 200, etag: readTagOf(key, body), body };
   },
 
   async updateApiKey({ params, body, principal, context, headers, isRepeat }) {

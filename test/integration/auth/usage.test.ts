@@ -320,3 +320,25 @@ test.each([
   const total = (await readUsage(store, [record._id], START)).get(record._id)?.totalRequests;
   expect([total, hours.map(({ requests }) => requests)]).toEqual([3, [3]]);
 });
+
+test('a poll of a key that is not used any more is told that its requests have left the last 30 days', async () => {
+  const orgId = await newTenant(store);
+  const { key, record } = await newKey(context, orgId);
+  await psa(key, 'GET', '/tickets');
+  await served.guard.close();
+  const read = async (headers: Record<string, string> = {}): Promise<Answer> => {
+    const { cookie } = await signIn(context, orgId);
+    return request(served.baseUrl, {
+      method: 'GET',
+      path: `/console/api/api-keys/${record._id}`,
+      headers: { cookie, ...headers },
+    });
+  };
+  const used = await read();
+  expect(used.body).toMatchObject({ totalRequests: 1, requests30d: 1, errorRate: 0 });
+  const tag = { 'if-none-match': used.headers.get('etag') ?? '' };
+  expect((await read(tag)).status).toBe(304);
+  clock.advance(31 * DAY_MS);
+  const rested = await read(tag);
+  expect([rested.status, rested.body]).toMatchObject([200, { totalRequests: 1, requests30d: 0, errorRate: null }]);
+});
