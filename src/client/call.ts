@@ -69,9 +69,15 @@ interface Parts {
   body?: unknown;
 }
 
+/** Dots and nothing mean another address: the list for the record, or the one above. */
+function segmentOf(name: string, value: string): string {
+  if (/^\.{0,2}$/.test(value)) throw new TypeError(`${name}: "${value}" cannot be part of an address`);
+  return encodeURIComponent(value);
+}
+
 function addressOf(base: string, operation: Operation, { params = {}, query = {} }: Parts): string {
   const path = operation.path.replace(/:([A-Za-z]+)/g, (_match, name: string) =>
-    encodeURIComponent(String(params[name] ?? '')),
+    segmentOf(name, String(params[name] ?? '')),
   );
   const search = new URLSearchParams();
   // A list is written with commas, which is also how `String` writes it.

@@ -60,6 +60,18 @@ test.each(everyOperation)(
   },
 );
 
+test.each(['', '.', '..'])(
+  'an id that would change the address is refused before anything is sent: "%s"',
+  async (id) => {
+    const sent = server.requests.length;
+    const deleted = call(server.url, agentOperations.deleteAgent, { params: { id } }, KEY);
+    await expect(deleted).rejects.toThrow(`id: "${id}" cannot be part of an address`);
+    const unnamed = call(server.url, agentOperations.getAgent as Operation, {}, KEY);
+    await expect(unnamed).rejects.toThrow('id: "" cannot be part of an address');
+    expect(server.requests).toHaveLength(sent);
+  },
+);
+
 test('query parameters are written once each, lists with commas, and those left out are not sent', async () => {
   const query = { status: 'active', agent_id: undefined, limit: 5, tags: ['a b', 'c&d'], deep: true };
   await call(server.url, agentOperations.listExecutions as Operation, { query }, KEY);
