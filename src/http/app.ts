@@ -6,6 +6,7 @@ import { consoleOperations } from '../contracts/operations/console';
 import { portalOperations } from '../contracts/operations/portal';
 import { SERVICES } from '../contracts/operation';
 import { problem } from '../contracts/problem';
+import { isRead } from '../domain/methods';
 import { agentServiceHandlers } from '../services/agents';
 import { consoleHandlers } from '../services/console';
 import { productBound } from '../services/product';
@@ -14,7 +15,7 @@ import type { Guard } from './guard';
 import { docsRouter } from './docs';
 import { addressHeaders, bind, serviceRouter, type Bound } from './mount';
 import { refuse } from './refuse';
-import { open, opening } from './send';
+import { open, opening, sendNothing } from './send';
 
 interface Health {
   store: () => Promise<boolean>;
@@ -71,6 +72,26 @@ function services(routers: ReadonlyMap<string, RequestHandler>): RequestHandler 
   };
 }
 
+/** What the server tells about itself; it is read and never changed. */
+const OWN_PATHS = ['/', '/healthz', '/readyz', '/openapi.json', '/docs', '/docs/errors/:code'];
+const READS = 'GET, HEAD';
+
+/** Other methods on such a path, which is there all the same. */
+const readsAlone =
+  (context: Context): RequestHandler =>
+  (request, response, next) => {
+    if (isRead(request.method)) return next();
+    response.setHeader('Allow', READS);
+    if (request.method === 'OPTIONS') return sendNothing(response, 204);
+    const requestId = String(response.getHeader('X-Request-Id'));
+    return refuse(
+      problem('method_not_allowed', { facts: { allowed: READS } }),
+      'psa',
+      { response, requestId },
+      context,
+    );
+  };
+
 /** Builds the app. Every service has its own mount, so that paths such as `/api/templates` never collide. */
 export function createApp(context: Context, guard: Guard, health: Health): Express {
   const app = express();
@@ -80,6 +101,7 @@ export function createApp(context: Context, guard: Guard, health: Health): Expre
   app.use(services(new Map(SERVICES.map((name) => [name, serviceRouter(name, bounds, { guard, context })]))));
   app.use(opening());
   app.use(addressHeaders(guard));
+  app.all(OWN_PATHS, readsAlone(context));
   app.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
   app.get('/readyz', readiness(health));
   app.use(docsRouter(context));

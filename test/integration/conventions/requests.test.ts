@@ -14,6 +14,12 @@ test.each([
   ['/psa/api/tickets/tkt_01KAJ5Q3Z8M4T7V9X2B6C1D0EF', 'GET, PATCH, DELETE, HEAD'],
   ['/agents/api/agents', 'GET, POST, HEAD'],
   ['/agents/api/events/ingest', 'POST'],
+  ['/psa/api/openapi.json', 'GET, HEAD'],
+  ['/openapi.json', 'GET, HEAD'],
+  ['/docs', 'GET, HEAD'],
+  ['/docs/errors/not_found', 'GET, HEAD'],
+  ['/healthz', 'GET, HEAD'],
+  ['/readyz', 'GET, HEAD'],
 ])('OPTIONS %s answers Allow: %s, and other methods are 405', async (path, allow) => {
   const org = await harness.newOrg();
   const options = await org.call('OPTIONS', path);
