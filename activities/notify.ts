@@ -104,6 +104,10 @@ function refusalOf({ deliveries, refusals }: Told): ProviderError {
   return new ProviderError(isOne && refusals.length === deliveries.length ? kind : 'rejected', said.join('; '));
 }
 
+/** True when the only recipient was told: the step's own record, which is written next, says so. */
+const isTold = ({ step }: StepRun<'notification'>, [first]: readonly Delivery[]): boolean =>
+  step.recipients.length === 1 && first?.status === 'sent';
+
 /** Sends to everybody who was not reached before: one who cannot be, now or ever, does not stop the others. */
 async function sendAll(deps: Deps, run: StepRun<'notification'>): Promise<Effect> {
   const known = (run.record.steps[run.input.slot]?.output['deliveries'] ?? []) as Delivery[];
@@ -113,7 +117,7 @@ async function sendAll(deps: Deps, run: StepRun<'notification'>): Promise<Effect
     const before = deliveries.length;
     run.signal.throwIfAborted();
     await tell(deps, run, recipient, told);
-    if (run.step.recipients.length === 1 || deliveries.length === before) continue;
+    if (deliveries.length === before || isTold(run, deliveries)) continue;
     await patiently(() =>
       writeProgress(deps.store, run.input.execution_id, run.input.slot, { deliveries: [...deliveries] }),
     );

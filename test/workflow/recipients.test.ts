@@ -55,6 +55,13 @@ test.each([
   ]);
 });
 
+test('the only one is in the trace as rejected, too', async () => {
+  const bad = `${stub.url}/forbidden`;
+  const step = await told([bad]);
+  expect(text(step['status'])).toBe('failed');
+  expect(outcomes(step)).toEqual([[bad, 'rejected']]);
+});
+
 test('one whose name leads nowhere fails the step, and the others were told once', async () => {
   const good = `${stub.url}/beside-nowhere`;
   const step = await told(['http://nowhere.invalid/x', good]);
