@@ -78,3 +78,19 @@ test('long texts and objects are carried but not offered as filters', () => {
   expect(paths).not.toEqual(expect.arrayContaining(['description']));
   expect(paths).not.toEqual(expect.arrayContaining(['actor']));
 });
+
+test('the catalog says which events, and which fields of ours, come from systems outside alone', () => {
+  const ours = new Map(resourceEvents.map((event) => [event.id, event]));
+  const isForeign = ({ description }: (typeof resourceEvents)[number]) => description.includes('from systems outside');
+  const foreign = eventCatalog.all.filter(isForeign).map(({ id }) => id);
+  // What the platform reports of its own work is ours, although no record's change makes it.
+  const made = eventCatalog.all.map(({ id }) => id).filter((id) => ours.has(id) || id === 'console:webhook.disabled');
+  expect([...foreign, ...made].toSorted()).toEqual(eventCatalog.all.map(({ id }) => id).toSorted());
+  expect(foreign).toEqual(expect.arrayContaining(['rmm:alert.triggered', 'psa:survey.negative']));
+  for (const { id, filterable_fields: fields } of eventCatalog.all) {
+    const carried = ours.get(id)?.sample_payload;
+    const added = fields.filter(({ path }) => carried && !Object.hasOwn(carried, path)).map(({ path }) => path);
+    const marked = fields.filter(({ label }) => label.endsWith(' (from outside)')).map(({ path }) => path);
+    expect({ id, marked }).toEqual({ id, marked: added });
+  }
+});
