@@ -62,7 +62,7 @@ const BOOKS: EventCatalogEntry[] = [
       payment_id: f.id('pay_8841'),
       ...INVOICE,
       ...AMOUNT,
-      reason: f.choice(['insufficient_funds', 'card_expired', 'mandate_revoked', 'other'], 'card_expired'),
+      reason: f.text('card_expired'),
       ...f.CLIENT,
     },
   }),

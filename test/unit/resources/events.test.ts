@@ -94,3 +94,8 @@ test('the catalog says which events, and which fields of ours, come from systems
     expect({ id, marked }).toEqual({ id, marked: added });
   }
 });
+
+test('why a payment failed is whatever was reported', () => {
+  const entry = eventCatalog.find('books', 'payment.failed');
+  expect(entry?.filterable_fields).toContainEqual({ path: 'reason', label: 'Reason', type: 'string' });
+});
