@@ -2,6 +2,7 @@
 import type { StepInput, StepResult } from '../src/contracts/messages';
 import { renderText, renderUrl, renderValue } from '../src/domain/text';
 import { ProviderError, retryAfterMsOf } from '../src/providers/error';
+import type { HttpReply } from '../src/providers/http';
 import type { Deps } from './deps';
 import { beating, runStep, type StepRun } from './step';
 import type { Effect } from './step-end';
@@ -16,10 +17,12 @@ const headerOf = (headers: Record<string, unknown>, name: string): string | unde
   return typeof value === 'string' ? value : Array.isArray(value) ? String(value[0]) : undefined;
 };
 
-/** Replies are kept up to 64 KiB; a larger one is kept as its beginning. */
-function bodyOf(body: unknown): unknown {
+/** Replies are kept up to 64 KiB. Of a larger one the beginning is kept as text, and said to be that: its members are gone. */
+function kept({ body, truncated }: HttpReply): { body: unknown; truncated?: true } {
   const text = typeof body === 'string' ? body : JSON.stringify(body ?? null);
-  return Buffer.byteLength(text) <= OUTPUT_BYTES_MAX ? body : `${text.slice(0, OUTPUT_BYTES_MAX / 2)}…`;
+  if (Buffer.byteLength(text) > OUTPUT_BYTES_MAX)
+    return { body: `${text.slice(0, OUTPUT_BYTES_MAX / 2)}…`, truncated: true };
+  return { body, ...(truncated ? { truncated } : {}) };
 }
 
 function refuse(status: number, retryAfter: string | undefined): never {
@@ -47,13 +50,13 @@ async function call(deps: Deps, run: StepRun<'http_request'>): Promise<Effect> {
   });
   const wanted = step.expect_status ?? null;
   const fits = wanted ? wanted.includes(reply.status) : reply.status >= 200 && reply.status < 300;
-  const kept = reply.headers as Record<string, unknown>;
-  if (!fits) refuse(reply.status, headerOf(kept, 'retry-after'));
+  const given = reply.headers as Record<string, unknown>;
+  if (!fits) refuse(reply.status, headerOf(given, 'retry-after'));
   const shown = HEADERS_KEPT.flatMap((name) => {
-    const value = headerOf(kept, name);
+    const value = headerOf(given, name);
     return value === undefined ? [] : [[name, value] as const];
   });
-  return { output: { status: reply.status, headers: Object.fromEntries(shown), body: bodyOf(reply.body) } };
+  return { output: { status: reply.status, headers: Object.fromEntries(shown), ...kept(reply) } };
 }
 
 /** Runs an HTTP step. */

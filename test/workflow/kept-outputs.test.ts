@@ -9,10 +9,13 @@ let org: TestOrg;
 
 const nested = (levels: number): string => `{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`;
 
+/** Some 100 KiB as JSON: more than is kept of a reply. */
+const LARGE = Array.from({ length: 10_000 }, (_unused, index) => `item ${index}`);
+
 beforeAll(async () => {
   harness = joinStack();
   server = await startHttpServer(({ path }) => ({
-    body: nested(Number(path.slice('/nested/'.length))),
+    body: path === '/large' ? JSON.stringify({ items: LARGE }) : nested(Number(path.slice('/nested/'.length))),
     headers: { 'content-type': 'application/json' },
   }));
 });
@@ -51,7 +54,21 @@ test.each([3_000, 20_000])(
 
 test('a reply within reason is data', async () => {
   const done = await outcome([{ type: 'http_request', id: 'call', url: `${server.url}/nested/20` }]);
-  expect(list(done['steps'])[0]?.['output']).toMatchObject({ body: JSON.parse(nested(20)) as object });
+  const output = list(done['steps'])[0]?.['output'];
+  expect(output).toMatchObject({ body: JSON.parse(nested(20)) as object });
+  expect(output).not.toHaveProperty('truncated');
+});
+
+test('a reply that is kept as its beginning says so, where later steps can ask', async () => {
+  const when = { field: 'steps.call.output.truncated', operator: 'eq', value: true };
+  const done = await outcome([
+    { type: 'http_request', id: 'call', url: `${server.url}/large` },
+    { ...VALUES, when },
+  ]);
+  expect(statuses(done)).toEqual(['completed', 'completed']);
+  const output = list(done['steps'])[0]?.['output'];
+  expect(output).toMatchObject({ status: 200, truncated: true });
+  expect(text(output?.['body'])).toMatch(/^\{"items":\["item 0",.*…$/);
 });
 
 test('an execution whose conditions ask for a value and all that it is in starts', async () => {

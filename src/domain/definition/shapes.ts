@@ -139,7 +139,7 @@ const OUTPUT: OutputOf = {
       decided_at: value('datetime'),
       note: value('string'),
     }),
-  http_request: () => object({ status: value('integer'), headers: ANY, body: ANY }),
+  http_request: () => object({ status: value('integer'), headers: ANY, body: ANY, truncated: value('boolean') }),
   delay: () => object({ resumed_at: value('datetime') }),
   branch: () => object({ taken: value('string') }),
   set_variables: (step) => object(variablesOf(step)),
