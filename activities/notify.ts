@@ -26,6 +26,8 @@ const messageIdOf = (key: string, recipient: string): string =>
   `<${hash('sha256', `${key}:${recipient}`, 'hex').slice(0, 32)}@signalbox>`;
 
 async function deliver(deps: Deps, run: StepRun<'notification'>, to: string): Promise<Delivery> {
+  // A gateway might take it, and the trace would say that somebody was told.
+  if (to === '') throw new ProviderError('invalid_input', 'A recipient is empty: its placeholder has no value');
   const { channel } = run.step;
   const body = renderText(run.step.body, run.scope, { escapeHtml: false });
   const subject = asOneLine(
@@ -100,7 +102,7 @@ const NAMED_REFUSALS: readonly string[] = ['auth', 'blocked_address'];
 function refusalOf({ deliveries, refusals }: Told): ProviderError {
   const kind = refusals[0]?.kind ?? 'rejected';
   const isOne = NAMED_REFUSALS.includes(kind) && refusals.every((refusal) => refusal.kind === kind);
-  const said = deliveries.map(({ recipient, detail }) => `${recipient}: ${detail ?? 'refused'}`);
+  const said = deliveries.map(({ recipient, detail = 'refused' }) => (recipient ? `${recipient}: ${detail}` : detail));
   return new ProviderError(isOne && refusals.length === deliveries.length ? kind : 'rejected', said.join('; '));
 }
 

@@ -91,3 +91,13 @@ test('alone, the code says what was wrong with it', async () => {
   expect(text((await told([`${stub.url}/forbidden`]))['error']?.['code'])).toBe('auth');
   expect(text((await told(['http://10.0.0.1/x']))['error']?.['code'])).toBe('blocked_address');
 });
+
+test.each(['slack', 'webhook', 'email', 'sms'])(
+  'by %s, a placeholder without a value is nobody to tell',
+  async (channel) => {
+    const step = await told(['{{event_payload.nobody}}'], { channel });
+    expect(text(step['status'])).toBe('failed');
+    expect(step['error']).toEqual({ code: 'rejected', message: 'A recipient is empty: its placeholder has no value' });
+    expect(outcomes(step)).toEqual([['', 'rejected']]);
+  },
+);
