@@ -116,6 +116,12 @@ const aScalar: Check = (value, shape) => {
 /** Comparing with null asks whether the field is absent. */
 const aScalarOrNull: Check = (value, shape) => (value === null ? undefined : aScalar(value, shape));
 
+/** What a list can hold, or a part of a text. A field that nobody knows may be either. */
+const aMember: Check = (value, shape) => {
+  const mayBeList = shape.kind === 'list' || (shape.kind === 'any' && typeof value !== 'string');
+  return mayBeList ? aScalar(value, shape) : aText(value, shape);
+};
+
 const LIST_MAX = 200;
 
 const aList: Check = (value, shape) => {
@@ -153,8 +159,8 @@ const VALUE: Record<Operator, Check> = {
   in: aList,
   not_in: aList,
   between: aPair,
-  contains: (value, shape) => (shape.kind === 'list' ? aScalar(value, shape) : aText(value, shape)),
-  not_contains: (value, shape) => (shape.kind === 'list' ? aScalar(value, shape) : aText(value, shape)),
+  contains: aMember,
+  not_contains: aMember,
   starts_with: aText,
   ends_with: aText,
   matches: aPattern,

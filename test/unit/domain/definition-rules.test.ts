@@ -23,6 +23,18 @@ describe('trigger', () => {
   });
 
   test.each([
+    [3, []],
+    [true, []],
+    ['vip', []],
+    ['', ['/trigger/filters/0/value invalid_value']],
+    [{ a: 1 }, ['/trigger/filters/0/value invalid_value']],
+  ])('a field that nobody knows may be a list, which holds %j or not', (value, expected) => {
+    const filters = [{ field: 'door.rooms', operator: 'contains', value } as const];
+    const trigger = { ...base.trigger, source_product: 'acme', event_type: 'custom.door_opened', filters };
+    expect(brief(check({ trigger }))).toEqual(expected);
+  });
+
+  test.each([
     ['acme', 'custom.Door Opened', '/trigger/event_type invalid_event_type'],
     ['acme', 'custom.', '/trigger/event_type invalid_event_type'],
     ['acme', 'custom.a.b.c.d.e', '/trigger/event_type invalid_event_type'],
