@@ -34,7 +34,7 @@ export const events = collection('events', EventRecord, [
 ]);
 
 /** Event ids come from outside, so the record's key is a hash that keeps orgs apart. */
-const keyOf = (orgId: string, eventId: string): string => derivedId('evl', orgId, eventId);
+export const eventKeyOf = (orgId: string, eventId: string): string => derivedId('evl', orgId, eventId);
 
 /** An insert that takes longer is given up by the store. */
 const INSERT_MS_MAX = 5_000;
@@ -53,7 +53,7 @@ export async function recordEvent(
   store: Store,
   record: Omit<EventRecord, '_id'>,
 ): Promise<{ record: EventRecord; duplicate: boolean }> {
-  const full: EventRecord = { _id: keyOf(record.org_id, record.event_id), ...record };
+  const full: EventRecord = { _id: eventKeyOf(record.org_id, record.event_id), ...record };
   try {
     await events.in(store).collection.insertOne(full as never, { maxTimeMS: INSERT_MS_MAX });
     await keepInOrder(store, full);
@@ -68,7 +68,7 @@ export async function recordEvent(
 export const findEvent = (store: Store, orgId: string, eventId: string): Promise<EventRecord | null> =>
   events
     .in(store)
-    .findOne({ _id: keyOf(orgId, eventId), org_id: orgId })
+    .findOne({ _id: eventKeyOf(orgId, eventId), org_id: orgId })
     .lean<EventRecord>()
     .exec();
 

@@ -137,7 +137,7 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
   dev: { at: /^scripts\/dev\//, uses: ['services'], packages: ['smtp-server', 'postal-mime', 'node:*'] },
   seed: {
     at: /^scripts\/seed\//,
-    uses: ['store', 'resources', 'product', 'domain', 'contracts'],
+    uses: ['store', 'resources', 'product', 'domain', 'contracts', 'catalog'],
     packages: ['node:crypto'],
   },
   // Tools that measure and record the whole product.
