@@ -29,6 +29,21 @@ export const EVENT_TYPE_LENGTH_MAX = 120;
 export const PRODUCT_PATTERN = '^[a-z][a-z0-9_-]{1,40}$';
 export const EVENT_ID_PATTERN = '^(?!\\.{1,2}$)[A-Za-z0-9._:~-]{1,128}$';
 
+/** Of the web only: pages show it as a link or a picture, and `javascript:` is an address, too. */
+export const WEB_ADDRESS_PATTERN =
+  '^https?://[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:[0-9]{1,5})?([/?#][!-~]*)?$';
+const OCTET = '(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])';
+const IPV4 = `${OCTET}(\\.${OCTET}){3}`;
+const GROUP = '[0-9A-Fa-f]{1,4}';
+/** Eight groups, or fewer with one gap, whose place says how many may follow. */
+const IPV6 = [
+  `(${GROUP}:){7}${GROUP}`,
+  `(${GROUP}:){1,7}:`,
+  ...[6, 5, 4, 3, 2, 1].map((before) => `(${GROUP}:){1,${before}}(:${GROUP}){1,${7 - before}}`),
+  `:((:${GROUP}){1,7}|:)`,
+].join('|');
+export const IP_PATTERN = `^(${IPV4}|${IPV6})$`;
+
 const WORDS: Readonly<Record<string, string>> = {
   [LINE_PATTERN]: 'must be one line that is not blank, without control characters',
   [PHONE_PATTERN]: 'must be a telephone number: digits, blanks and any of + ( ) . x / -, with at least one digit',
@@ -40,6 +55,8 @@ const WORDS: Readonly<Record<string, string>> = {
   [EVENT_TYPE_PATTERN]:
     'must be two to five names joined by dots, each of lower-case letters, digits and _, such as custom.door_opened',
   [PRODUCT_PATTERN]: 'must be a name of 2 to 41 lower-case letters, digits or any of _ -, such as psa',
+  [WEB_ADDRESS_PATTERN]: 'must be an http or https address, such as https://www.example.com/logo.png',
+  [IP_PATTERN]: 'must be an IPv4 or IPv6 address',
   [EVENT_ID_PATTERN]: 'must be 1 to 128 letters, digits or any of . _ : ~ -, and more than one or two dots',
 };
 

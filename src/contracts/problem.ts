@@ -130,6 +130,10 @@ export const problem = (code: ProblemCode, options: ProblemOptions = {}): Proble
 export const didYouMean = (suggestion: string | undefined): string =>
   suggestion ? `; did you mean ${suggestion}?` : '';
 
+/** A finding with what was probably meant. Findings of definitions say it in their own words. */
+export const withSuggestion = ({ message, suggestion }: Finding): string =>
+  /did you mean/i.test(message) ? message : `${message}${didYouMean(suggestion)}`;
+
 /** Refuses a request with findings: the only one is told in full, several by their number. */
 export function refuseFindings(
   findings: Finding[],
@@ -141,7 +145,7 @@ export function refuseFindings(
   // A finding about the body as a whole points nowhere within it.
   const message =
     findings.length === 1
-      ? `${first.path || 'body'}: ${first.message}${didYouMean(first.suggestion)}`
+      ? `${first.path || 'body'}: ${withSuggestion(first)}`
       : `${findings.length} problems in the ${where}`;
   throw problem(code, { message, findings });
 }

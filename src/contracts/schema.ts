@@ -28,6 +28,9 @@ export const NullableTimestampOrDay = (options: { description?: string } = {}) =
 export const Closed = <Fields extends Parameters<typeof Type.Object>[0]>(fields: Fields, options: object = {}) =>
   Type.Object(fields, { additionalProperties: false, ...options });
 
+/** Marks a closed object with the names that its reads have and only the server writes; ajv and JSON do not see symbols. */
+export const SERVER_SET = Symbol('names that only the server writes');
+
 /** An open JSON object, such as an event payload or a step's output. */
 export const Json = (options: object = {}) =>
   Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, ...options });

@@ -6,7 +6,7 @@ import { CloudEvent, NativeEvent } from '../contracts/event';
 import { wordsOf } from '../contracts/patterns';
 import type { Finding } from '../contracts/problem';
 import { STEP_SCHEMAS } from '../contracts/step';
-import type { TSchema } from '../contracts/schema';
+import { SERVER_SET, type TSchema } from '../contracts/schema';
 import { below } from '../domain/definition/findings';
 import { decimalOf } from '../domain/decimal';
 import { nearest } from '../domain/suggest';
@@ -75,6 +75,10 @@ function fieldNames(error: ErrorObject): string[] {
   return Object.keys(parent?.properties ?? {});
 }
 
+/** People send records back as they were read. */
+const isServerSet = ({ parentSchema }: ErrorObject, name: string): boolean =>
+  (parentSchema as { [SERVER_SET]?: string[] } | undefined)?.[SERVER_SET]?.includes(name) ?? false;
+
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 const NAMES_SHOWN_MAX = 20;
@@ -95,6 +99,8 @@ const WORDINGS: Record<string, Wording> = {
   }),
   additionalProperties: (error) => {
     const name = String(param(error, 'additionalProperty'));
+    if (isServerSet(error, name))
+      return { message: `${name} is set by the server; leave it out`, path: `${error.instancePath}/${name}` };
     const names = fieldNames(error);
     return {
       message: `unknown field ${name}; ${known(names)}`,

@@ -1,6 +1,6 @@
 /** The words a resource's fields are declared with: what a field holds, who sets it and how lists may use it. */
 
-import { KEY_PATTERN, LINE_PATTERN, PHONE_PATTERN } from '../contracts/patterns';
+import { IP_PATTERN, KEY_PATTERN, LINE_PATTERN, PHONE_PATTERN, WEB_ADDRESS_PATTERN } from '../contracts/patterns';
 import { invoiceLines, MONEY_MAX, type InvoiceLine } from './invoice-lines';
 
 /** How a field is stored, compared and filtered. */
@@ -126,18 +126,6 @@ const text = (maxLength: number, more: ValueSchema = {}): Field<string, false> =
   make('string', { type: 'string', maxLength, ...more });
 const patterned = (pattern: string, description: string): Field<string, false> =>
   make('string', { type: 'string', pattern, description });
-/** Of the web only: pages show it as a link or a picture, and `javascript:` is an address, too. */
-const WEB_ADDRESS = '^https?://[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:[0-9]{1,5})?([/?#][!-~]*)?$';
-const OCTET = '(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])';
-const IPV4 = `${OCTET}(\\.${OCTET}){3}`;
-const GROUP = '[0-9A-Fa-f]{1,4}';
-/** Eight groups, or fewer with one gap, whose place says how many may follow. */
-const IPV6 = [
-  `(${GROUP}:){7}${GROUP}`,
-  `(${GROUP}:){1,7}:`,
-  ...[6, 5, 4, 3, 2, 1].map((before) => `(${GROUP}:){1,${before}}(:${GROUP}){1,${7 - before}}`),
-  `:((:${GROUP}){1,7}|:)`,
-].join('|');
 /** Any JSON below names that are no operators; how deep and how large it may be is said for bodies as a whole. */
 const freeObject: ValueSchema = {
   type: 'object',
@@ -173,8 +161,8 @@ export const field = {
   date: (): Field<string, false> => make('date', { type: 'string', format: 'date' }),
   email: () => text(254, { format: 'email' }),
   phone: () => text(41, { minLength: 3, pattern: PHONE_PATTERN, description: 'Telephone number' }),
-  uri: () => text(2_000, { pattern: WEB_ADDRESS, description: 'An http or https address' }),
-  ipAddress: () => patterned(`^(${IPV4}|${IPV6})$`, 'IPv4 or IPv6 address'),
+  uri: () => text(2_000, { pattern: WEB_ADDRESS_PATTERN, description: 'An http or https address' }),
+  ipAddress: () => patterned(IP_PATTERN, 'IPv4 or IPv6 address'),
   currency: () => patterned('^[A-Z]{3}$', 'ISO 4217 currency code'),
   country: () => patterned('^[A-Z]{2}$', 'ISO 3166 country code'),
   color: () => patterned('^#[0-9a-fA-F]{6}$', 'Colour such as #1a73e8'),

@@ -1,6 +1,6 @@
 /** Row → contracts: what a create and a patch may hold, and what a record looks like. */
 import { SYSTEM_PATTERN } from '../contracts/patterns';
-import { Closed, Id, Nullable, Timestamp, Type, type TSchema } from '../contracts/schema';
+import { Closed, Id, Nullable, SERVER_SET, Timestamp, Type, type TSchema } from '../contracts/schema';
 import { sentCustomFields, shownCustomFields } from './custom-fields';
 import type { Field, Fields, ValueSchema } from './field';
 import type { Resource } from './resource';
@@ -41,6 +41,14 @@ const withDefault = ({ traits, isNullable }: Field): TSchema =>
 const writable = (row: Resource): [string, Field][] =>
   Object.entries(row.fields).filter(([, declared]) => !declared.traits.isServerSet);
 
+const COMMON_NAMES = ['id', 'version', 'createdAt', 'updatedAt', 'createdBy', 'deletedAt'];
+
+/** What a record has and no body may hold. */
+const serverSet = (row: Resource): string[] => [
+  ...COMMON_NAMES,
+  ...Object.keys(row.fields).filter((name) => row.fields[name]?.traits.isServerSet),
+];
+
 /** What a create may hold. `null` stands for "not set" here too, so that a record can be sent back as it was read. */
 function createSchema(row: Resource): TSchema {
   const fields = writable(row).map(([name, declared]) => [
@@ -49,7 +57,7 @@ function createSchema(row: Resource): TSchema {
   ]);
   return Closed(
     { ...(Object.fromEntries(fields) as Record<string, TSchema>), ...shared },
-    { $id: `Create${row.typeName}` },
+    { $id: `Create${row.typeName}`, [SERVER_SET]: serverSet(row) },
   );
 }
 
@@ -58,7 +66,7 @@ function patchSchema(row: Resource): TSchema {
   const fields = writable(row).map(([name, declared]) => [name, Type.Optional(valueSchema(declared))]);
   return Closed(
     { ...(Object.fromEntries(fields) as Record<string, TSchema>), ...shared },
-    { $id: `Update${row.typeName}`, minProperties: 1 },
+    { $id: `Update${row.typeName}`, minProperties: 1, [SERVER_SET]: serverSet(row) },
   );
 }
 

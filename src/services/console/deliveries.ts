@@ -59,9 +59,12 @@ function sampleEvent(webhook: WebhookRecord, asked: string | undefined, at: { id
       wanted,
       webhookCatalog.map(({ id }) => id),
     );
-    const message = `/eventType: no event type of the catalog is called ${wanted}${didYouMean(suggestion)}`;
+    const message = `no event type of the catalog is called ${wanted}`;
     const finding = { path: '/eventType', code: 'unknown_event_type', message, ...(suggestion ? { suggestion } : {}) };
-    throw problem('validation_error', { message, findings: [finding] });
+    throw problem('validation_error', {
+      message: `/eventType: ${message}${didYouMean(suggestion)}`,
+      findings: [finding],
+    });
   }
   return {
     org_id: webhook.orgId,

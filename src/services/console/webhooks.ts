@@ -3,7 +3,7 @@ import type { Context } from '../../context';
 import type { Handlers } from '../../contracts/operation';
 import type { webhookOperations } from '../../contracts/operations/webhooks';
 import type { Principal } from '../../contracts/principal';
-import { didYouMean, problem } from '../../contracts/problem';
+import { withSuggestion, problem } from '../../contracts/problem';
 import { type CreateWebhook, type WebhookSettings } from '../../contracts/webhook';
 import { LATEST_VERSION } from '../../contracts/version';
 import { webhookCatalog } from '../../catalog/agent-events';
@@ -61,9 +61,7 @@ function requireValid(
   const [first] = findings;
   if (!first) return;
   const message =
-    findings.length === 1
-      ? `${first.path}: ${first.message}${didYouMean(first.suggestion)}`
-      : `${findings.length} fields are not valid`;
+    findings.length === 1 ? `${first.path}: ${withSuggestion(first)}` : `${findings.length} fields are not valid`;
   throw problem('validation_error', { message, findings });
 }
 

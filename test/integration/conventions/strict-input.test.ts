@@ -52,6 +52,7 @@ test.each([
   'application/octet-stream',
   'application/jsonl',
   'application/json; charset=utf-16',
+  'application/json; charset=latin1',
   'nonsense',
 ])('a body of type %s is refused by that name, whatever is in it', async (type) => {
   const refused = await send(type);
@@ -70,6 +71,18 @@ test.each([
   'application/x-www-form-urlencoded',
 ])('a body of type %s is read as JSON', async (type) => {
   expect((await send(type)).status).toBe(201);
+});
+
+test.each(['application/json; charset=utf-16', 'application/json; charset=latin1'])(
+  'a body of type %s is told that its character set is what is wrong',
+  async (type) => {
+    expect(JSON.parse((await send(type)).text)).toMatchObject({ error: expect.stringContaining('UTF-8') as string });
+  },
+);
+
+test('a body that is compressed in an unknown way is refused by the name of that way', async () => {
+  const refused = await org.call('POST', '/psa/api/companies', { name: 'Northwind' }, { 'content-encoding': 'zstd' });
+  expect([refused.status, refused.body]).toMatchObject([415, { details: { contentEncoding: 'zstd' } }]);
 });
 
 test('a request without a body may name any type', async () => {
@@ -126,4 +139,31 @@ test('a definition with such a number is refused as one', async () => {
     body: definition,
   });
   expect([reply.status, await reply.text()]).toEqual([400, expect.stringContaining('invalid_agent_config') as string]);
+});
+
+test.each([
+  ['POST', '/psa/api/tickets', { subject: 'x', slaStatus: 'ok' }, '/slaStatus'],
+  ['POST', '/psa/api/tickets', { subject: 'x', id: 'tkt_1' }, '/id'],
+  ['PATCH', '/defend/api/response-actions/rsp_1', { status: 'succeeded' }, '/status'],
+])('%s %s with %j: the field is known, and only the server writes it', async (method, path, body, at) => {
+  const { status, body: refusal } = await org.call(method, path, body);
+  const message = `${at.slice(1)} is set by the server; leave it out`;
+  expect([status, refusal['error']]).toEqual([400, `${at}: ${message}`]);
+  expect(refusal['details']).toEqual({ errors: [{ rule: 'unknown_field', path: at, message }] });
+});
+
+test.each([
+  ['/rmm/api/devices', { hostname: 'pc1', companyId: 'cmp_1', ipAddress: '300.1.1.1' }, 'an IPv4 or IPv6 address'],
+  ['/portal/api/portal-settings', { brandName: 'B', logoUrl: 'javascript:x' }, 'an http or https address'],
+])('%s says in words what an address must be', async (path, body, words) => {
+  const { status, text } = await org.call('POST', path, body);
+  expect([status, text]).toEqual([400, expect.stringContaining(`: must be ${words}`) as string]);
+});
+
+test('what was probably meant is said once', async () => {
+  const url = 'https://hooks.example.com/in';
+  const filters = [{ field: 'prio', operator: 'eq', value: 'x' }];
+  const { text } = await org.call('POST', '/console/api/webhooks', { url, eventTypes: ['psa:ticket.*'], filters });
+  const { error } = JSON.parse(text) as { error: string };
+  expect(error.match(/did you mean/gi)).toEqual(['Did you mean']);
 });
