@@ -21,7 +21,6 @@ export function toProblem(error: unknown): Problem {
     });
   if (type === 'entity.too.large')
     return problem('payload_too_large', { facts: { limit: (error as { limit?: number }).limit } });
-  if (type === 'charset.unsupported' || type === 'encoding.unsupported') return problem('unsupported_media_type');
   if (status === 400) return problem('invalid_parameter', { message: (error as Error).message });
   if (isStoreBusy(error) || isStoreDown(error))
     return problem('store_unavailable', { cause: error, headers: { 'Retry-After': RETRY_SOON_SECONDS } });

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import express, { type Request, type Response } from 'express';
-import { problem } from '../contracts/problem';
+import { problem, type Problem } from '../contracts/problem';
 import { mayBeInexact } from '../domain/exact-numbers';
 
 const BYTES_MAX = 256 * 1024;
@@ -13,10 +13,29 @@ const suspicious = new WeakMap<object, string>();
 /** The text of a request's body where it has such numbers. */
 export const textOfNumbers = (request: Request): string | undefined => suspicious.get(request);
 
+const otherCharset = ({ headers }: IncomingMessage): Problem =>
+  problem('unsupported_media_type', {
+    message: 'Send application/json in UTF-8, without another charset.',
+    facts: { contentType: headers['content-type'] },
+  });
+
+const otherEncoding = ({ headers }: IncomingMessage): Problem =>
+  problem('unsupported_media_type', {
+    message: 'Send the body uncompressed, or compressed as gzip, deflate or br.',
+    facts: { contentEncoding: headers['content-encoding'] },
+  });
+
+/** What the parser does not read, said with what was sent. */
+function refusalOf(error: unknown, request: IncomingMessage): unknown {
+  const { type } = error as { type?: string };
+  if (type === 'charset.unsupported') return otherCharset(request);
+  if (type === 'encoding.unsupported') return otherEncoding(request);
+  return error;
+}
+
 /** JSON is UTF-8 (RFC 8259 §8.1). Bytes that are none would be stored as other text than was sent. */
 function inspect(request: IncomingMessage, _response: unknown, bytes: Buffer, charset: string): void {
-  if (charset !== 'utf-8')
-    throw problem('unsupported_media_type', { facts: { contentType: request.headers['content-type'] } });
+  if (charset !== 'utf-8') throw otherCharset(request);
   if (!isUtf8(bytes))
     throw problem('invalid_json', { message: 'The request body is not valid UTF-8; send JSON encoded as UTF-8.' });
   const text = bytes.toString();
@@ -43,7 +62,7 @@ export function bodyReader(limit = BYTES_MAX): (request: Request, response: Resp
   return async (request, response) => {
     refuseOtherTypes(request);
     await new Promise<void>((resolve, reject) => {
-      parse(request, response, (error?: unknown) => (error ? reject(error) : resolve()));
+      parse(request, response, (error?: unknown) => (error ? reject(refusalOf(error, request)) : resolve()));
     });
   };
 }
