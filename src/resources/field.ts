@@ -18,6 +18,8 @@ interface Traits {
   fallback: unknown;
   isFilterable: boolean;
   isSortable: boolean;
+  /** Kept in lower case, and found in any. */
+  isLowerCased: boolean;
   /** Never accepted from a client. */
   isServerSet: boolean;
   /** Said once, at create. */
@@ -64,6 +66,11 @@ export class Field<Value = unknown, Always extends boolean = boolean> {
     return new Field({ ...this.traits, isSortable: true });
   }
 
+  /** A text with one spelling: it is kept in lower case, and filters find it in any. */
+  lowerCased(): Field<Value, Always> {
+    return new Field({ ...this.traits, isLowerCased: true });
+  }
+
   /** Only the server writes it. */
   serverSet(): Field<Value, Always> {
     return new Field({ ...this.traits, isServerSet: true });
@@ -108,6 +115,7 @@ function make<Value>(kind: FieldKind, schema: ValueSchema, target: string | null
     fallback: null,
     isFilterable: false,
     isSortable: false,
+    isLowerCased: false,
     isServerSet: false,
     isFixed: false,
     countsFrom: null,

@@ -16,6 +16,8 @@ export interface FilterParameter {
   operator: FilterOperator;
   /** Several values, separated by commas. */
   isList: boolean;
+  /** Records have it in lower case, however it is asked for. */
+  isLowerCased: boolean;
   /** JSON Schema of one value. */
   value: ValueSchema;
 }
@@ -49,6 +51,7 @@ const EXTERNAL_REF: FilterParameter = {
   kind: 'string',
   operator: 'eq',
   isList: false,
+  isLowerCased: false,
   value: { type: 'string', maxLength: 241, pattern: EXTERNAL_REF_PATTERN, description: '`<system>:<id>`' },
 };
 
@@ -83,6 +86,7 @@ function parametersOf(name: string, declared: Field): FilterParameter[] {
       kind: traits.kind,
       operator,
       isList: takesList(traits.kind, operator),
+      isLowerCased: traits.isLowerCased,
       value: comparable(traits, operator),
     }));
 }

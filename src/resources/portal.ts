@@ -18,7 +18,7 @@ export const clientUsers = resource({
   prefix: 'pcu',
   category: 'onboarding',
   fields: {
-    email: field.email().required().filterable().sortable(),
+    email: field.email().required().filterable().sortable().lowerCased(),
     firstName: field.string(),
     lastName: field.string().sortable(),
     companyId: field.ref('companies').required().filterable(),

@@ -75,6 +75,10 @@ function readSingle({ kind, name }: FilterParameter, given: unknown, findings: F
   return [];
 }
 
+/** Values in the spelling in which records have them. */
+const spelled = ({ isLowerCased }: FilterParameter, values: ResourceFilter['values']): ResourceFilter['values'] =>
+  isLowerCased ? values.map((value) => (typeof value === 'string' ? value.toLowerCase() : value)) : values;
+
 /** A text in an address says no type, so a value that reads as a number or as a truth value finds that, too. */
 function readings(text: string): ResourceFilter['values'] {
   const number = decimalOf(text);
@@ -117,7 +121,7 @@ export function readFilters(row: Resource, query: Record<string, unknown>): Reso
     const values = parameter.isList
       ? readList(parameter, String(given), findings)
       : readSingle(parameter, given, findings);
-    return { field: parameter.field, operator: parameter.operator, values };
+    return { field: parameter.field, operator: parameter.operator, values: spelled(parameter, values) };
   });
   refuseFindings(findings, 'query');
   return [...filters, ...custom];

@@ -247,3 +247,19 @@ describe('figures over other records', () => {
     expect(await payloadOf('invoices', 'invoice.paid', invoice.id)).toMatchObject({ amount: invoice['total'] });
   });
 });
+
+test('a client user is found by their address in the spelling it was sent in', async () => {
+  const user = await make('client-users', { email: 'Ana@Lower-Cased.example' });
+  expect(user['email']).toBe('ana@lower-cased.example');
+  const found = async (filter: string) => (await org.call('GET', `/portal/api/client-users/count?${filter}`)).body;
+  for (const filter of [
+    'email=Ana@Lower-Cased.example',
+    'email=ana@lower-cased.example',
+    'email.in=b@x.example,ANA@lower-cased.example',
+    'email.startsWith=Ana@Lower',
+  ])
+    expect([filter, await found(filter)]).toEqual([filter, { count: 1, capped: false }]);
+  expect(await found(`email.ne=Ana@Lower-Cased.example&companyId=${String(user['companyId'])}`)).toMatchObject({
+    count: 0,
+  });
+});
