@@ -3,6 +3,7 @@ import {
   ORPHAN_WORKFLOW,
   type BeginInput,
   type FinishInput,
+  type Recorded,
   type StepInput,
   type StepResult,
   type Tried,
@@ -65,6 +66,16 @@ export async function recordFailure(
   const record = written ? keep(deps, written) : await readRunning(deps, { ...input, seq: -1 });
   await giveBack(deps, record, [input.slot]);
   return { ...recorded(record, input, [input.slot]), credits: 0 };
+}
+
+/** Records steps that the workflow has worked out by itself. */
+export async function recordPure(
+  deps: Deps,
+  { execution_id: id, pure }: Pick<StepInput, 'execution_id' | 'pure'>,
+): Promise<Recorded> {
+  const written = await writeExecution(deps.store, { id, now: deps.clock.now(), pure });
+  const { seq, status } = written ? keep(deps, written) : await readRunning(deps, { execution_id: id, seq: -1 });
+  return { seq, status, ended: hasEnded(status) };
 }
 
 /** Ends the execution by compare-and-set: whoever ended it first stays right. */

@@ -4,7 +4,7 @@ import type { StepInput, StepResult } from '../src/contracts/messages';
 import { asOneLine, renderText } from '../src/domain/text';
 import { withDeadline } from '../src/providers/deadline';
 import { ProviderError } from '../src/providers/error';
-import { writeProgress } from '../src/store/execution-writes';
+import { writeProgress } from '../src/store/execution-progress';
 import type { Deps } from './deps';
 import { patiently } from './record';
 import { beating, runStep, type StepRun } from './step';

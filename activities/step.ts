@@ -10,7 +10,8 @@ import {
 import type { StepInput, StepResult, Tried } from '../src/contracts/messages';
 import type { StepOf, StepType } from '../src/contracts/step';
 import { durationMs } from '../src/domain/durations';
-import { writeAttempt, writeCutOff } from '../src/store/execution-writes';
+import { writeAttempt, writeStart } from '../src/store/execution-progress';
+import { writeCutOff } from '../src/store/execution-writes';
 import { hasEnded, type ExecutionRecord } from '../src/store/executions';
 import type { Deps } from './deps';
 import { effectFailure } from './failures';
@@ -34,6 +35,8 @@ export interface StepRun<Type extends StepType> {
 }
 
 const HEARTBEAT_MS = 3_000;
+/** An effect that takes longer is shown as running where it was not recorded when it began. */
+const SHOWN_AFTER_MS = 1_000;
 const EFFECTS_REMEMBERED_MAX = 5_000;
 
 /** Effects this worker has had but could not record yet: a repeat must write them down, not have them again. */
@@ -93,6 +96,25 @@ async function effectOf<Type extends StepType>(run: StepRun<Type>, work: Work<Ty
   return had;
 }
 
+/** Shows a step that takes long, with what came before it. What cannot be shown now is shown by its end. */
+async function shown<Result>(
+  deps: Deps,
+  { record, input }: Pick<StepRun<StepType>, 'record' | 'input'>,
+  startedAt: Date,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const { execution_id: id, slot: index, pure } = input;
+  if (record.steps[index]?.status !== 'pending') return work();
+  const timer = setTimeout(() => {
+    deps.background.run('showing a step', () => writeStart(deps.store, { id, index, startedAt, pure }));
+  }, SHOWN_AFTER_MS);
+  try {
+    return await work();
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 async function attemptStep<Type extends StepType>(
   deps: Deps,
   run: StepRun<Type>,
@@ -101,7 +123,7 @@ async function attemptStep<Type extends StepType>(
 ): Promise<StepResult> {
   const { input, record } = run;
   const startedAt = record.steps[input.slot]?.started_at ?? deps.clock.now();
-  const effect = await effectOf(run, work);
+  const effect = await shown(deps, run, startedAt, () => effectOf(run, work));
   const end = stepEnd(input.slot, effect, { startedAt, now: deps.clock.now(), attempt: run.attempt });
   refuseUnkeepable(withSlots(record, [end]), input.slot, input.asked);
   const written = await patiently(() => writeStepEnd(deps, input, { record, end }));

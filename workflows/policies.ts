@@ -15,7 +15,13 @@ import { ORPHAN_WORKFLOW, type PlanStep, type StepInput, type StepResult } from 
 export const records = proxyLocalActivities<
   Pick<
     Activities,
-    'beginExecution' | 'setVariables' | 'openApproval' | 'settleApproval' | 'recordFailure' | 'finishExecution'
+    | 'beginExecution'
+    | 'setVariables'
+    | 'recordPure'
+    | 'openApproval'
+    | 'settleApproval'
+    | 'recordFailure'
+    | 'finishExecution'
   >
 >({
   startToCloseTimeout: '10s',

@@ -96,14 +96,14 @@ export function follow(run: Run, { seq, status, ended }: Recorded): void {
 export function notePure(
   run: Run,
   step: PlanStep,
-  record: { status: 'completed' | 'skipped'; output: Record<string, unknown>; startedAt: Date },
+  record: { status: PureRecord['status']; output: Record<string, unknown>; startedAt: Date },
 ): void {
   run.pure.push({
     slot: step.slot,
     status: record.status,
     output: record.output,
     started_at: record.startedAt.toISOString(),
-    completed_at: workflowNow().toISOString(),
+    completed_at: record.status === 'running' ? null : workflowNow().toISOString(),
   });
   learn(run, { [`steps.${step.id}.status`]: record.status, [`steps.${step.id}.output`]: record.output });
 }

@@ -1,11 +1,12 @@
 /** The step loop: one list of steps after another, each by its type. Order is decided here and nowhere else. */
-import { CancellationScope, CancelledFailure, sleep } from '@temporalio/workflow';
+import { CancellationScope, CancelledFailure, patched, sleep } from '@temporalio/workflow';
 import type { PlanStep } from '../src/contracts/messages';
 import { evaluate } from '../src/domain/conditions';
 import { awaitDecision } from './approval-gate';
 import { errorOf, isStepFailure, triedOf } from './failures';
 import { isOutside, records, runOutside } from './policies';
 import {
+  follow,
   learn,
   notePure,
   noteRecorded,
@@ -22,6 +23,9 @@ import {
 interface Place {
   final: boolean;
 }
+
+/** Since then delays are recorded when they begin; executions that began before run as they did. */
+const DELAYS_SHOWN = 'delays-shown';
 
 const isLight = (step: PlanStep): boolean => step.type === 'set_variables' && step.when === undefined;
 const isReady = (step: PlanStep): boolean => step.when === undefined && isOutside(step.type);
@@ -79,17 +83,23 @@ async function runEffect(run: Run, { step, following, alone }: Turn): Promise<nu
   }
 }
 
+/** The arms of a branch in the order in which they are tried; `else`, which is the last, always holds. */
+const armsOf = ({ branches = [], else: other }: PlanStep) => [
+  ...branches,
+  ...(other ? [{ name: 'else', when: null, steps: other }] : []),
+];
+
 async function runBranch(run: Run, step: PlanStep, place: Place): Promise<number> {
   const startedAt = workflowNow();
-  const taken = (step.branches ?? []).find((arm) => evaluate(arm.when, scopeOf(run), startedAt).holds);
-  const name = taken?.name ?? (step.else ? 'else' : null);
+  const arms = armsOf(step);
+  const chosen = arms.find(({ when }) => when === null || evaluate(when, scopeOf(run), startedAt).holds);
+  const name = chosen?.name ?? null;
+  const reason = chosen ? 'another branch was taken' : 'no branch was taken';
   notePure(run, step, { status: 'completed', output: { taken: name }, startedAt });
   showProgress(run, `${step.label}: ${name ?? 'no arm'} taken`);
-  const arms = [...(step.branches ?? []), ...(step.else ? [{ name: 'else', steps: step.else }] : [])];
   for (const arm of arms) {
-    if (arm.name !== name) for (const inner of arm.steps) noteSkipped(run, inner, 'another branch was taken');
+    if (arm !== chosen) for (const inner of arm.steps) noteSkipped(run, inner, reason);
   }
-  const chosen = arms.find((arm) => arm.name === name);
   if (chosen) await runSteps(run, chosen.steps, { final: place.final, from: 0 });
   return 0;
 }
@@ -97,6 +107,12 @@ async function runBranch(run: Run, step: PlanStep, place: Place): Promise<number
 async function runDelay(run: Run, step: PlanStep): Promise<number> {
   const startedAt = workflowNow();
   showProgress(run, `${step.label}: waiting`);
+  // Whoever looks at the trace while it lasts sees it, and what came before.
+  if (patched(DELAYS_SHOWN)) {
+    notePure(run, step, { status: 'running', output: {}, startedAt });
+    follow(run, await records.recordPure({ execution_id: run.input.execution_id, pure: run.pure }));
+    if (run.ended) return 0;
+  }
   await sleep(step.duration_ms ?? 0, { summary: step.label });
   notePure(run, step, { status: 'completed', output: { resumed_at: workflowNow().toISOString() }, startedAt });
   return 0;

@@ -5,6 +5,7 @@ import type {
   FinishInput,
   GateOpened,
   GateSettled,
+  Recorded,
   StepInput,
   StepResult,
   Tried,
@@ -18,6 +19,8 @@ export interface Activities {
   notification(input: StepInput): Promise<StepResult>;
   httpRequest(input: StepInput): Promise<StepResult>;
   setVariables(input: StepInput): Promise<StepResult>;
+  /** Writes what the workflow has worked out by itself, before a wait that may be long. */
+  recordPure(input: Pick<StepInput, 'execution_id' | 'pure'>): Promise<Recorded>;
   openApproval(input: StepInput): Promise<GateOpened>;
   /** Settles the gate by compare-and-set and answers what its record says. `signal` and `expired` are proposals. */
   settleApproval(

@@ -62,10 +62,11 @@ export interface ExecutionInput {
 /** A step the workflow worked out by itself (branch, delay, skipped), written by the next activity that records. */
 export interface PureRecord {
   slot: number;
-  status: 'completed' | 'skipped';
+  /** `running` is a delay that goes on. */
+  status: 'running' | 'completed' | 'skipped';
   output: Record<string, unknown>;
   started_at: string;
-  completed_at: string;
+  completed_at: string | null;
 }
 
 /** What every step activity is told beside its step. */

@@ -13,10 +13,17 @@ export interface SlotWrite {
 export const pureSlots = (pure: readonly PureRecord[]): SlotWrite[] =>
   pure.map(({ slot, status, output, started_at: startedAt, completed_at: completedAt }) => ({
     index: slot,
-    fields: { status, output, started_at: new Date(startedAt), completed_at: new Date(completedAt) },
+    fields: {
+      status,
+      output,
+      attempts: status === 'completed' ? 1 : 0,
+      started_at: new Date(startedAt),
+      completed_at: completedAt === null ? null : new Date(completedAt),
+    },
   }));
 
-const slotFields = (...slots: SlotWrite[]): Record<string, unknown> =>
+/** Fields of steps as an update names them. */
+export const slotFields = (...slots: SlotWrite[]): Record<string, unknown> =>
   Object.fromEntries(
     slots.flatMap(({ index, fields }) =>
       Object.entries(fields).map(([name, value]): [string, unknown] => [`steps.${index}.${name}`, value]),
@@ -136,7 +143,7 @@ const cutOff = (status: Ending['status']): ErrorInfo => {
 
 /**
  * A running step of an ended execution was cut off, which is no success but may have had its effect; one that never
- * began, and a gate that nobody decided, are skipped. Pipeline form, one update.
+ * began, a gate that nobody decided and a delay that went on are skipped. Pipeline form, one update.
  */
 const closedSteps = ({ status, now }: Ending) => ({
   $map: {
@@ -144,7 +151,7 @@ const closedSteps = ({ status, now }: Ending) => ({
     as: 's',
     in: {
       $cond: [
-        { $eq: ['$$s.status', 'running'] },
+        { $and: [{ $eq: ['$$s.status', 'running'] }, { $ne: ['$$s.step_type', 'delay'] }] },
         {
           $mergeObjects: [
             '$$s',
@@ -158,7 +165,7 @@ const closedSteps = ({ status, now }: Ending) => ({
         },
         {
           $cond: [
-            { $in: ['$$s.status', ['pending', 'waiting_approval']] },
+            { $in: ['$$s.status', ['pending', 'running', 'waiting_approval']] },
             { $mergeObjects: ['$$s', { status: 'skipped' }] },
             '$$s',
           ],
@@ -236,42 +243,3 @@ export const endExecution = (store: Store, ending: Ending): Promise<ExecutionRec
     ] as never,
     { returnDocument: 'after' },
   ) as unknown as Promise<ExecutionRecord | null>;
-
-/** An attempt that failed and is followed by another. */
-export interface FailedAttempt {
-  id: string;
-  index: number;
-  /** When the first attempt began, if that is not on record. */
-  startedAt: Date;
-  attempts: number;
-  error: ErrorInfo;
-}
-
-/** Shows of a step that is under way how often it was tried and what went wrong last. */
-export async function writeAttempt(store: Store, failed: FailedAttempt): Promise<void> {
-  const { id, index, attempts, error, startedAt } = failed;
-  const at = `steps.${index}`;
-  const open = { _id: id, status: { $in: OPEN_STATUSES }, [`${at}.attempts`]: { $lt: attempts } };
-  const { collection } = executions.in(store);
-  const running = { ...open, [`${at}.status`]: 'running' };
-  const shown = { attempts, error };
-  const { matchedCount } = await collection.updateOne(running as never, { $set: slotFields({ index, fields: shown }) });
-  if (matchedCount > 0) return;
-  // Not every step is recorded when it begins.
-  const fields = { ...shown, status: 'running', started_at: startedAt } as const;
-  await collection.updateOne({ ...open, [`${at}.status`]: 'pending' } as never, {
-    $set: slotFields({ index, fields }),
-  });
-}
-
-/** Notes how far a step has come, so that another attempt goes on from there. */
-export const writeProgress = async (
-  store: Store,
-  id: string,
-  slot: number,
-  output: Record<string, unknown>,
-): Promise<void> => {
-  await executions
-    .in(store)
-    .collection.updateOne({ _id: id } as never, { $set: slotFields({ index: slot, fields: { output } }) });
-};

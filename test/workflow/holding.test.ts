@@ -38,7 +38,7 @@ async function waitingCall(status: 'running' | 'pending' = 'running') {
   };
 }
 
-// A step with a condition, behind a delay or first in a branch is recorded when it ends, not when it begins.
+// The start of a step with a condition, behind a delay or first in a branch is not recorded when it begins.
 test.each(['running', 'pending'] as const)(
   'credits are held for a %s step that has no answer yet, once',
   async (status) => {
