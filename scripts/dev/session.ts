@@ -63,9 +63,11 @@ export class Session {
   async start(): Promise<Started> {
     const { env, print } = this.#options;
     await this.#claimFolder();
-    const apiPort = await choosePortFor('api', apiPortOf(env, PORTS.api), print);
+    const wanted = apiPortOf(env, PORTS.api);
     const [services, inbox] = await Promise.all([this.#startServices(), this.#startInbox(), this.#build()]);
     const secrets = keepSecrets(join(this.#folder, SECRETS_FILE));
+    // Only now: what comes up before may take minutes, in which others take ports.
+    const apiPort = await choosePortFor('api', wanted, print);
     const childEnv = childEnvironment({ own: env, services, inbox, secrets, apiPort });
     const children = this.#startChildren(childEnv);
     const baseUrl = `http://127.0.0.1:${apiPort}`;

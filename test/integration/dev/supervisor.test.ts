@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { removeServiceData } from '../../../scripts/services';
+import { choosePort } from '../../../scripts/services/ports';
 import { isAlive, waitFor, waitUntilDead } from '../../../scripts/services/processes';
 
 jest.setTimeout(300_000);
@@ -50,9 +52,10 @@ class Supervisor {
   readonly lines: string[] = [];
   readonly process: ChildProcess;
 
-  constructor(folder: string, args: readonly string[] = []) {
+  constructor(folder: string, args: readonly string[] = [], env: Record<string, string> = {}) {
     this.process = spawn(process.execPath, ['--import', 'tsx', join(folder, 'dev.ts'), ...args], {
       cwd: folder,
+      env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     for (const input of [this.process.stdout, this.process.stderr]) {
@@ -118,6 +121,17 @@ afterEach(async () => {
   supervisor = undefined;
   await removeServiceData(kept('data'));
   rmSync(folder, { recursive: true, force: true });
+});
+
+test('a port that is taken while engine and store come up is not the one that the api gets', async () => {
+  const port = await choosePort();
+  supervisor = new Supervisor(folder, [], { PORT: String(port) });
+  await supervisor.untilSays('engine');
+  const other = createServer().listen(port, '127.0.0.1');
+  await once(other, 'listening');
+  await supervisor.untilSays('Ctrl-C stops everything');
+  expect(readDevFile().base_url).not.toBe(`http://127.0.0.1:${port}`);
+  other.close();
 });
 
 test('it says how to get in, shows warnings only, and Ctrl-C leaves no process and no dev.json behind', async () => {
