@@ -8,7 +8,7 @@ const TECHNICIAN: f.Fields = { technician_id: f.id('usr_ada') };
 /** What every ticket event carries: the ticket as it is after the event. */
 const TICKET: f.Fields = {
   ...f.TICKET_ID,
-  ticket_number: f.text('T-1042'),
+  ticket_number: f.text('T-1001'),
   title: f.text('Warehouse printer does not print labels'),
   subject: f.text('Warehouse printer does not print labels'),
   description: f.hidden('Since this morning the label printer in hall 2 only blinks. Shipping has stopped.'),
@@ -105,7 +105,7 @@ const AROUND_TICKETS: EventCatalogEntry[] = [
       score: f.whole(2),
       comment: f.hidden('Nobody called back for two days.'),
       ...f.TICKET_ID,
-      ticket_number: f.text('T-1042'),
+      ticket_number: f.text('T-1001'),
       ...TECHNICIAN,
       ...f.CLIENT,
     },

@@ -99,3 +99,12 @@ test('why a payment failed is whatever was reported', () => {
   const entry = eventCatalog.find('books', 'payment.failed');
   expect(entry?.filterable_fields).toContainEqual({ path: 'reason', label: 'Reason', type: 'string' });
 });
+
+test('a sample names its ticket by one number', () => {
+  const named = eventCatalog.all.flatMap(({ id, sample_payload: sample }) => {
+    const { number, ticket_number: name } = sample as Record<string, unknown>;
+    return number === undefined || name === undefined ? [] : [[id, name === `T-${String(number)}`]];
+  });
+  expect(named).toContainEqual(['psa:ticket.created', true]);
+  expect(named.filter(([, agrees]) => !agrees)).toEqual([]);
+});
