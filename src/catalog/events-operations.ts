@@ -195,11 +195,11 @@ const PLATFORM: EventCatalogEntry[] = [
   f.event('console:webhook.disabled', {
     category: 'operations',
     name: 'Webhook disabled',
-    about: 'A webhook endpoint was switched off: it took nothing for days, or answered 410.',
+    about: 'A webhook endpoint was switched off: it took nothing for days, it answered 410, or somebody did so.',
     fields: {
       webhook_id: f.id('whk_01K0ZW'),
       host: f.text('hooks.example.com'),
-      reason: f.choice(['failing', 'gone'], 'failing'),
+      reason: f.choice(['failing', 'gone', 'by_user'], 'failing'),
       failing_since: f.moment('2026-11-15T22:40:00.000Z'),
       failures: f.whole(24),
     },

@@ -4,8 +4,8 @@ import { Anything, Closed, Enum, Id, Json, Nullable, Timestamp, Type, type Stati
 import { VERSION_DATES } from './version';
 
 export const WEBHOOK_STATUSES = ['active', 'disabled'] as const;
-/** `failing`: no success for days; `gone`: the receiver answered 410. */
-export const DISABLED_REASONS = ['failing', 'gone'] as const;
+/** `failing`: no success for days; `gone`: the receiver answered 410; `by_user`: somebody asked for it. */
+export const DISABLED_REASONS = ['failing', 'gone', 'by_user'] as const;
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'skipped'] as const;
 
 export const EVENT_TYPES_MAX = 50;

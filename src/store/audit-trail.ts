@@ -157,13 +157,14 @@ async function writeOnce(context: Place, draft: Omit<AuditDraft, 'requestId'>): 
   if (!(await hasAudit(context.store, draft.id))) await write(context, { ...draft, requestId: null });
 }
 
-/** Records that an endpoint was switched off; told again, the same entry is found. */
+/** Records that an endpoint was switched off by its failures; told again, the same entry is found. */
 export async function auditDisabled(
   context: Place,
   webhook: { _id: string; orgId: string; url: string; disabledAt: Date | null; disabledReason: string | null },
 ): Promise<void> {
   const { _id: id, url, disabledAt: at, disabledReason: reason } = webhook;
-  if (!at) return;
+  // What somebody asked for is recorded with the request.
+  if (!at || reason === 'by_user') return;
   const actor: Actor = { kind: 'system', id: 'system:webhooks', label: null, ip: null };
   const draft = draftOf(context, webhook.orgId, actor, {
     action: 'webhook.disabled',

@@ -65,6 +65,7 @@ const ROWS: Record<string, Row> = {
   deleteWebhook: { scopes: ['Console'], roles: MANAGERS },
   rotateWebhookSecret: { scopes: ['Console'], roles: MANAGERS },
   enableWebhook: { scopes: ['Console'], roles: MANAGERS },
+  disableWebhook: { scopes: ['Console'], roles: MANAGERS },
   listEventTypes: { scopes: ['Console'], roles: WORKERS },
   testWebhook: { scopes: ['Console'], roles: MANAGERS },
   listWebhookDeliveries: { scopes: ['Console'], roles: WORKERS },

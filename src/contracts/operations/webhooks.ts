@@ -61,6 +61,12 @@ const endpoints = {
     summary: 'Switch an endpoint on again; its failures are forgotten', access: manage, params: byId,
     responses: { 200: shapes.Webhook }, errors: ['not_found', 'version_conflict', 'csrf_failed'],
   }),
+  disableWebhook: operation({
+    id: 'disableWebhook', service: 'console', method: 'POST', path: '/api/webhooks/:id/disable', tag,
+    summary: 'Switch an endpoint off; what comes meanwhile is kept as `skipped` for 30 days',
+    access: manage, params: byId,
+    responses: { 200: shapes.Webhook }, errors: ['not_found', 'version_conflict', 'csrf_failed'],
+  }),
   listEventTypes: operation({
     id: 'listEventTypes', service: 'console', method: 'GET', path: '/api/event-types', tag,
     summary: 'List every event type an endpoint can ask for, with its filterable fields', access: read,

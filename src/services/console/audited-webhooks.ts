@@ -9,7 +9,7 @@ import { ownWebhook, webhookHandlers } from './webhooks';
 
 type AuditedWebhooks = Pick<
   Handlers<typeof webhookOperations, Context>,
-  'createWebhook' | 'updateWebhook' | 'deleteWebhook' | 'rotateWebhookSecret' | 'enableWebhook'
+  'createWebhook' | 'updateWebhook' | 'deleteWebhook' | 'rotateWebhookSecret' | 'enableWebhook' | 'disableWebhook'
 >;
 
 /** The host names the endpoint to people; the rest of its address may hold a secret of the receiver's. */
@@ -66,6 +66,20 @@ export const auditedWebhooks: AuditedWebhooks = {
     const reply = await webhookHandlers.enableWebhook(call);
     const { version } = reply.body;
     await audit(call, { action: 'webhook.enabled', target: targetOf(reply.body), cause: [version] });
+    return reply;
+  },
+
+  async disableWebhook(call) {
+    const reply = await webhookHandlers.disableWebhook(call);
+    const { version, disabledReason: reason } = reply.body;
+    // One that was off already was switched off by its failures, which the trail says.
+    if (reason === 'by_user')
+      await audit(call, {
+        action: 'webhook.disabled',
+        target: targetOf(reply.body),
+        details: { reason },
+        cause: [version],
+      });
     return reply;
   },
 };

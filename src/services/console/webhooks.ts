@@ -35,6 +35,7 @@ type Names =
   | 'deleteWebhook'
   | 'rotateWebhookSecret'
   | 'enableWebhook'
+  | 'disableWebhook'
   | 'listEventTypes';
 type WebhookHandlers = Pick<Handlers<typeof webhookOperations, Context>, Names>;
 
@@ -261,6 +262,19 @@ export const webhookHandlers: WebhookHandlers = {
     const record = isEnabled
       ? held
       : await change(context, held, () => ({ ...healthy, updatedAt: context.clock.now() }), headers);
+    return { status: 200, etag: tagOf(record), body: await presented(context, record) };
+  },
+
+  async disableWebhook({ params, principal, context, headers, isRepeat }) {
+    const held = await ownWebhook(context, principal, params.id);
+    const isDisabled = held.status === 'disabled';
+    if (!(isRepeat && isDisabled)) requireMatch(headers, held);
+    const now = context.clock.now();
+    // Its event is published; nobody is mailed about what an owner has done.
+    const off: WebhookChange = { status: 'disabled', disabledReason: 'by_user', disabledAt: now, unannounced: true };
+    const record = isDisabled
+      ? held
+      : await change(context, held, () => ({ ...off, noticeDue: false, updatedAt: now }), headers);
     return { status: 200, etag: tagOf(record), body: await presented(context, record) };
   },
 
