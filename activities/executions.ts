@@ -69,7 +69,7 @@ export async function recordFailure(
 }
 
 /** Records steps that the workflow has worked out by itself. */
-export async function recordPure(
+export async function recordProgress(
   deps: Deps,
   { execution_id: id, pure }: Pick<StepInput, 'execution_id' | 'pure'>,
 ): Promise<Recorded> {

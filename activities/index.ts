@@ -2,7 +2,7 @@
 import type { Activities } from '../src/contracts/activities';
 import { openApproval, settleApproval } from './approvals';
 import type { Deps } from './deps';
-import { beginExecution, finishExecution, recordFailure, recordPure } from './executions';
+import { beginExecution, finishExecution, recordFailure, recordProgress } from './executions';
 import { httpRequest } from './http';
 import { setVariables } from './light';
 import { notification } from './notify';
@@ -18,7 +18,7 @@ export const createActivities = (deps: Deps): Activities => ({
   notification: (input) => notification(deps, input),
   httpRequest: (input) => httpRequest(deps, input),
   setVariables: (input) => setVariables(deps, input),
-  recordPure: (input) => recordPure(deps, input),
+  recordProgress: (input) => recordProgress(deps, input),
   openApproval: (input) => openApproval(deps, input),
   settleApproval: (input) => settleApproval(deps, input),
   recordFailure: (input) => recordFailure(deps, input),

@@ -17,7 +17,7 @@ export const records = proxyLocalActivities<
     Activities,
     | 'beginExecution'
     | 'setVariables'
-    | 'recordPure'
+    | 'recordProgress'
     | 'openApproval'
     | 'settleApproval'
     | 'recordFailure'

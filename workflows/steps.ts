@@ -110,7 +110,7 @@ async function runDelay(run: Run, step: PlanStep): Promise<number> {
   // Whoever looks at the trace while it lasts sees it, and what came before.
   if (patched(DELAYS_SHOWN)) {
     notePure(run, step, { status: 'running', output: {}, startedAt });
-    follow(run, await records.recordPure({ execution_id: run.input.execution_id, pure: run.pure }));
+    follow(run, await records.recordProgress({ execution_id: run.input.execution_id, pure: run.pure }));
     if (run.ended) return 0;
   }
   await sleep(step.duration_ms ?? 0, { summary: step.label });

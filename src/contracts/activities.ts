@@ -20,7 +20,7 @@ export interface Activities {
   httpRequest(input: StepInput): Promise<StepResult>;
   setVariables(input: StepInput): Promise<StepResult>;
   /** Writes what the workflow has worked out by itself, before a wait that may be long. */
-  recordPure(input: Pick<StepInput, 'execution_id' | 'pure'>): Promise<Recorded>;
+  recordProgress(input: Pick<StepInput, 'execution_id' | 'pure'>): Promise<Recorded>;
   openApproval(input: StepInput): Promise<GateOpened>;
   /** Settles the gate by compare-and-set and answers what its record says. `signal` and `expired` are proposals. */
   settleApproval(
