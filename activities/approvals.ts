@@ -14,7 +14,7 @@ import type { ExecutionRecord } from '../src/store/executions';
 import type { Deps } from './deps';
 import { permanent, unrenderable } from './failures';
 import { recorded, withLight } from './light';
-import { keep, readForStep, readRunning, stepOf } from './record';
+import { afterWrite, readForStep, readRunning, stepOf } from './record';
 import { scopeOf } from './scope';
 
 const OPERATOR = 'temporal:operator';
@@ -150,7 +150,7 @@ async function recordGate(deps: Deps, input: StepInput, approval: approvals.Appr
     // The workflow is here because it knows the outcome, so nobody needs to tell it again.
     approvals.markConsumed(deps.store, approval._id, now),
   ]);
-  return written ? keep(deps, written) : readRunning(deps, { ...input, seq: -1 });
+  return afterWrite(deps, input.execution_id, written);
 }
 
 /**

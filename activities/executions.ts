@@ -18,7 +18,7 @@ import type { Deps } from './deps';
 import { permanent } from './failures';
 import { giveBack } from './holding';
 import { recorded, withLight } from './light';
-import { begin, keep, patiently, readRunning } from './record';
+import { afterWrite, begin, patiently, readRunning } from './record';
 
 /** Marks the execution running and records its leading light steps, if it has any. */
 export async function beginExecution(deps: Deps, input: BeginInput): Promise<StepResult> {
@@ -29,7 +29,7 @@ export async function beginExecution(deps: Deps, input: BeginInput): Promise<Ste
   const also = withLight(deps, begun, input, []);
   if (also.slots?.length === 0) return answer(begun);
   const done = await patiently(() => writeExecution(deps.store, { id, now: deps.clock.now(), ...also }));
-  return answer(done ? keep(deps, done) : await readRunning(deps, { execution_id: id, seq: -1 }));
+  return answer(await afterWrite(deps, id, done));
 }
 
 /**
@@ -63,7 +63,7 @@ export async function recordFailure(
     slots: [{ index: input.slot, fields: failedFields(input.error, input.tried, now) }],
     ...(input.completes ? { status: 'completed' as const } : {}),
   });
-  const record = written ? keep(deps, written) : await readRunning(deps, { ...input, seq: -1 });
+  const record = await afterWrite(deps, input.execution_id, written);
   await giveBack(deps, record, [input.slot]);
   return { ...recorded(record, input, [input.slot]), credits: 0 };
 }
@@ -74,7 +74,7 @@ export async function recordProgress(
   { execution_id: id, pure }: Pick<StepInput, 'execution_id' | 'pure'>,
 ): Promise<Recorded> {
   const written = await writeExecution(deps.store, { id, now: deps.clock.now(), pure });
-  const { seq, status } = written ? keep(deps, written) : await readRunning(deps, { execution_id: id, seq: -1 });
+  const { seq, status } = await afterWrite(deps, id, written);
   return { seq, status, ended: hasEnded(status) };
 }
 
@@ -98,12 +98,13 @@ export async function finishExecution(
     });
     return ended(deps, input, written);
   }
-  if (input.pure.length > 0 || input.failed_slot !== null) {
-    await writeExecution(deps.store, { id: input.execution_id, now, pure: input.pure, ...failed });
-  }
+  const noted =
+    input.pure.length > 0 || input.failed_slot !== null
+      ? await writeExecution(deps.store, { id: input.execution_id, now, pure: input.pure, ...failed })
+      : null;
   await denyGates(deps, input.execution_id, now);
   // Nothing runs any more when a failure ends it: what its calls have cost is part of the record that ends.
-  if (input.status === 'failed') await giveBackAll(deps, input);
+  if (input.status === 'failed') await giveBackAll(deps, input, noted);
   const written = await endExecution(deps.store, {
     id: input.execution_id,
     orgId: input.org_id,
@@ -117,16 +118,20 @@ export async function finishExecution(
     const step = { id: input.execution_id, index, startedAt: new Date(startedAt), now, attempts: null };
     await writeCutOff(deps.store, step);
   }
-  if (input.status !== 'failed') await giveBackAll(deps, input);
+  if (input.status !== 'failed') await giveBackAll(deps, input, input.interrupted ? null : written);
   return ended(deps, input, written);
 }
 
 /**
- * Settles the calls of an execution that is over. Whoever has the call that was cut off settles it: the model may still
- * answer, and that is paid for.
+ * Settles the calls of an execution that is over, by its record as `known` or read anew. Whoever has the call that was
+ * cut off settles it: the model may still answer, and that is paid for.
  */
-async function giveBackAll(deps: Deps, { execution_id: id, interrupted }: FinishInput): Promise<void> {
-  const record = await readRunning(deps, { execution_id: id, seq: -1 });
+async function giveBackAll(
+  deps: Deps,
+  { execution_id: id, interrupted }: FinishInput,
+  known: ExecutionRecord | null,
+): Promise<void> {
+  const record = known ?? (await readRunning(deps, { execution_id: id, seq: -1 }));
   await giveBack(
     deps,
     record,

@@ -10,7 +10,7 @@ import { hasEnded, type ExecutionRecord } from '../src/store/executions';
 import type { Deps } from './deps';
 import { permanent } from './failures';
 import { refuseUnkeepable } from './keepable';
-import { keep, patiently, readRunning, readSoFar, stepOf, withSlots } from './record';
+import { afterWrite, patiently, readSoFar, stepOf, withSlots } from './record';
 import { factsOf, scopeOf } from './scope';
 
 /** What light steps are worked out with. */
@@ -91,5 +91,5 @@ export async function setVariables(deps: Deps, input: StepInput): Promise<StepRe
       ...withLight(deps, record, input, [first]),
     }),
   );
-  return answer(written ? keep(deps, written) : await readRunning(deps, { ...input, seq: -1 }));
+  return answer(await afterWrite(deps, input.execution_id, written));
 }

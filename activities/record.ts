@@ -40,7 +40,7 @@ export async function readRunning(
 /** Marks an execution running that is still pending; answers it as it is, whoever began it. */
 export async function begin(deps: Deps, id: string, first: number | undefined): Promise<ExecutionRecord> {
   const begun = await beginExecution(deps.store, { id, now: deps.clock.now(), first });
-  return begun ? keep(deps, begun) : readRunning(deps, { execution_id: id, seq: -1 });
+  return afterWrite(deps, id, begun);
 }
 
 /** The record as it is once the given steps are written. */
@@ -75,6 +75,10 @@ export function keep(deps: Pick<Deps, 'cache' | 'tallies'>, written: ExecutionRe
   if (hasEnded(written.status)) deps.tallies.add(written);
   return written;
 }
+
+/** The execution after a write: as it was written, or as it is when another write came first. */
+export const afterWrite = async (deps: Deps, id: string, written: ExecutionRecord | null): Promise<ExecutionRecord> =>
+  written ? keep(deps, written) : readRunning(deps, { execution_id: id, seq: -1 });
 
 /** Keeps trying a store operation for a while: an effect that was had should be written down by who had it. */
 export async function patiently<Result>(operation: () => Promise<Result>): Promise<Result> {
