@@ -1,5 +1,6 @@
 /** Events of running systems: devices, backups, mail sending, on-call, the platform itself. */
 import type { EventCatalogEntry } from '../contracts/event';
+import { DISABLED_REASONS } from '../contracts/webhook';
 import * as f from './event-fields';
 
 const DEVICE: f.Fields = { device_id: f.id('dev_srv_file_01'), hostname: f.text('SRV-FILE-01'), ...f.CLIENT };
@@ -199,7 +200,7 @@ const PLATFORM: EventCatalogEntry[] = [
     fields: {
       webhook_id: f.id('whk_01K0ZW'),
       host: f.text('hooks.example.com'),
-      reason: f.choice(['failing', 'gone', 'by_user'], 'failing'),
+      reason: f.choice(DISABLED_REASONS, 'failing'),
       failing_since: f.moment('2026-11-15T22:40:00.000Z'),
       failures: f.whole(24),
     },

@@ -2,7 +2,7 @@
 import type { Context } from '../../context';
 import type { Handlers } from '../../contracts/operation';
 import type { webhookOperations } from '../../contracts/operations/webhooks';
-import { didYouMean, problem } from '../../contracts/problem';
+import { didYouMean, problem, refuseFindings } from '../../contracts/problem';
 import { webhookCatalog } from '../../catalog/agent-events';
 import { openPage } from '../../domain/list-page';
 import { checkWebhook } from '../../domain/webhooks/check';
@@ -38,13 +38,10 @@ function patternsOf(text: string | undefined): string[] | null {
 
 /** Where to go on: one token, by either of its names. */
 function tokenOf({ continuationToken, after }: { continuationToken?: string; after?: string }): string | undefined {
-  if (continuationToken === undefined || after === undefined || continuationToken === after)
-    return continuationToken ?? after;
   const message = 'is another name of continuationToken; send one of them';
-  throw problem('validation_error', {
-    message: `after: ${message}`,
-    findings: [{ path: 'after', code: 'rule', message }],
-  });
+  if (continuationToken !== undefined && after !== undefined && continuationToken !== after)
+    refuseFindings([{ path: 'after', code: 'rule', message }], 'query');
+  return continuationToken ?? after;
 }
 
 /** Handler of `/console/api/events`. */

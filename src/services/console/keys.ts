@@ -169,6 +169,13 @@ async function change(
 const lastingExpiry = ({ expiresAt, shortened }: KeyRecord): Date | null =>
   shortened && shortened.to.getTime() === expiresAt?.getTime() ? shortened.from : expiresAt;
 
+/** The answer that shows a key. */
+const shownOnce = async (context: Context, principal: Principal, record: KeyRecord, key: string) => ({
+  status: 201 as const,
+  headers: issuedHeaders(PATH, record),
+  body: { ...(await presented(context, principal, record)), key },
+});
+
 /** Handlers of `/console/api/api-keys`. */
 export const keyHandlers: KeyHandlers = {
   async listApiKeys({ query, principal, context }) {
@@ -194,11 +201,7 @@ export const keyHandlers: KeyHandlers = {
     const pinned = { rotatedFrom: null, tier: null, apiVersion: LATEST_VERSION };
     const draft: Draft = { kind, name, scopes, expiresAt: expiresAt ?? null, ...pinned };
     const { record, key } = await issue(context, principal, draft, { id: newId('key'), isRepeat });
-    return {
-      status: 201,
-      headers: issuedHeaders(PATH, record),
-      body: { ...(await presented(context, principal, record)), key },
-    };
+    return shownOnce(context, principal, record, key);
   },
 
   async getApiKey({ params, principal, context }) {
@@ -243,11 +246,7 @@ export const keyHandlers: KeyHandlers = {
     const { record, key } = await issue(context, principal, successor, { id, isRepeat });
     const overlapMs = (body.overlapSeconds ?? OVERLAP_SECONDS) * 1_000;
     await shorten(context, held, new Date(context.clock.now().getTime() + overlapMs));
-    return {
-      status: 201,
-      headers: issuedHeaders(PATH, record),
-      body: { ...(await presented(context, principal, record)), key },
-    };
+    return shownOnce(context, principal, record, key);
   },
 
   async revokeApiKey({ params, principal, context, headers }) {

@@ -162,6 +162,30 @@ function rotated(
   return { secrets: [stored, ...old], updatedAt: now };
 }
 
+/** The answer that shows a secret. */
+const shownOnce = async (context: Context, { record, secret }: { record: WebhookRecord; secret: string }) => ({
+  status: 201 as const,
+  headers: issuedHeaders(PATH, record),
+  body: { ...(await presented(context, record)), secret },
+});
+
+type Call = Parameters<WebhookHandlers['enableWebhook']>[0];
+
+/** Switches an endpoint on or off; one that is there already stays as it is. */
+async function switched(
+  { params, principal, context, headers, isRepeat }: Call,
+  { isThere, change: fields }: { isThere: (held: WebhookRecord) => boolean; change: WebhookChange },
+) {
+  const held = await ownWebhook(context, principal, params.id);
+  const isDone = isThere(held);
+  // An earlier run of this request has made the change, so the version it was meant for is gone.
+  if (!(isRepeat && isDone)) requireMatch(headers, held);
+  const record = isDone
+    ? held
+    : await change(context, held, () => ({ ...fields, updatedAt: context.clock.now() }), headers);
+  return { status: 200 as const, etag: tagOf(record), body: await presented(context, record) };
+}
+
 /** Handlers of `/console/api/webhooks` and of the event types they can ask for. */
 export const webhookHandlers: WebhookHandlers = {
   async listWebhooks({ query, principal, context }) {
@@ -179,11 +203,7 @@ export const webhookHandlers: WebhookHandlers = {
     const id = newId('whk');
     const made = isRepeat ? await findWebhook(context.store, principal.orgId, id) : null;
     const { record, secret } = made ? await reissued(context, made, id) : await newRecord(context, principal, body, id);
-    return {
-      status: 201,
-      headers: issuedHeaders(PATH, record),
-      body: { ...(await presented(context, record)), secret },
-    };
+    return shownOnce(context, { record, secret });
   },
 
   async getWebhook({ params, principal, context }) {
@@ -227,56 +247,39 @@ export const webhookHandlers: WebhookHandlers = {
     const held = await ownWebhook(context, principal, params.id);
     const issue = newId('whs');
     const isBegun = isRepeat && held.secrets.some((secret) => secret.issue === issue);
-    if (isBegun) {
-      const { record, secret } = await reissued(context, held, issue);
-      return {
-        status: 201,
-        headers: issuedHeaders(PATH, record),
-        body: { ...(await presented(context, record)), secret },
-      };
-    }
+    if (isBegun) return shownOnce(context, await reissued(context, held, issue));
     const { secret, stored } = sealedSecret(context, held, issue);
     const overlap = body.overlapSeconds ?? OVERLAP_SECONDS;
     const record = await change(context, held, (current) => rotated(context, current, stored, overlap), headers);
-    return {
-      status: 201,
-      headers: issuedHeaders(PATH, record),
-      body: { ...(await presented(context, record)), secret },
-    };
+    return shownOnce(context, { record, secret });
   },
 
-  async enableWebhook({ params, principal, context, headers, isRepeat }) {
-    const held = await ownWebhook(context, principal, params.id);
-    const isEnabled = held.status === 'active' && held.failingSince === null;
-    // An earlier run of this request has made the change, so the version it was meant for is gone.
-    if (!(isRepeat && isEnabled)) requireMatch(headers, held);
-    const healthy: WebhookChange = {
-      status: 'active',
-      disabledReason: null,
-      disabledAt: null,
-      failingSince: null,
-      failures: 0,
-      noticeStage: 0,
-      noticeDue: false,
-    };
-    const record = isEnabled
-      ? held
-      : await change(context, held, () => ({ ...healthy, updatedAt: context.clock.now() }), headers);
-    return { status: 200, etag: tagOf(record), body: await presented(context, record) };
-  },
+  enableWebhook: (call) =>
+    switched(call, {
+      isThere: ({ status, failingSince }) => status === 'active' && failingSince === null,
+      change: {
+        status: 'active',
+        disabledReason: null,
+        disabledAt: null,
+        failingSince: null,
+        failures: 0,
+        noticeStage: 0,
+        noticeDue: false,
+      },
+    }),
 
-  async disableWebhook({ params, principal, context, headers, isRepeat }) {
-    const held = await ownWebhook(context, principal, params.id);
-    const isDisabled = held.status === 'disabled';
-    if (!(isRepeat && isDisabled)) requireMatch(headers, held);
-    const now = context.clock.now();
-    // Its event is published; nobody is mailed about what an owner has done.
-    const off: WebhookChange = { status: 'disabled', disabledReason: 'by_user', disabledAt: now, unannounced: true };
-    const record = isDisabled
-      ? held
-      : await change(context, held, () => ({ ...off, noticeDue: false, updatedAt: now }), headers);
-    return { status: 200, etag: tagOf(record), body: await presented(context, record) };
-  },
+  // Its event is published; nobody is mailed about what an owner has done.
+  disableWebhook: (call) =>
+    switched(call, {
+      isThere: ({ status }) => status === 'disabled',
+      change: {
+        status: 'disabled',
+        disabledReason: 'by_user',
+        disabledAt: call.context.clock.now(),
+        unannounced: true,
+        noticeDue: false,
+      },
+    }),
 
   listEventTypes: () => Promise.resolve({ status: 200, body: { items: eventTypeEntries } }),
 };
