@@ -8,7 +8,7 @@ import { hashKey } from '../domain/api-key';
 import { permissionsOf } from '../domain/permissions';
 import { portalPermissionsOf } from '../domain/portal';
 import { sessionTokens, type SessionClaims } from '../services/console/session-token';
-import { findClientUser, hasCompany, type ClientUser } from '../store/client-users';
+import { findClientUserAt, hasCompany, type ClientUser } from '../store/client-users';
 import { readGuard } from '../store/guards';
 import { findKeyByHash, type KeyRecord } from '../store/keys';
 import { findPortalSession, type PortalSessionRecord } from '../store/portal-sessions';
@@ -104,7 +104,7 @@ async function loadPortal({ store }: Context, claims: PortalClaims): Promise<Loa
   const { orgId, companyId } = claims;
   const [session, clientUser, isCompany, tenant] = await Promise.all([
     findPortalSession(store, orgId, claims.sessionId),
-    findClientUser(store, orgId, claims.clientUserId),
+    findClientUserAt(store, orgId, { id: claims.clientUserId, companyId }),
     hasCompany(store, orgId, companyId),
     readTenant(store, orgId),
   ]);

@@ -26,6 +26,17 @@ export async function findClientUser(store: Store, orgId: string, id: string): P
   return (await findResource(store, place('client-users', orgId), id)) as ClientUser | null;
 }
 
+/** The client user as whoever it is at a company now: a contact that was deleted or has moved away is nobody's. */
+export async function findClientUserAt(
+  store: Store,
+  orgId: string,
+  { id, companyId }: Pick<ClientUser, 'id' | 'companyId'>,
+): Promise<ClientUser | null> {
+  const found = await findClientUser(store, orgId, id);
+  if (!found?.contactId) return found;
+  return (await companyOfContact(store, orgId, found.contactId)) === companyId ? found : { ...found, contactId: null };
+}
+
 const eldestFirst = { createdAt: 1, _id: 1 } as const;
 
 /**

@@ -1,4 +1,4 @@
-/** Changes of client users and companies that portal tokens must feel before the change is answered. */
+/** Changes of client users, contacts and companies that portal tokens must feel before the change is answered. */
 import type { AnyRecord } from '../../resources/resource';
 import { raiseEpoch } from '../../store/guards';
 import { endPortalSessions } from '../../store/portal-sessions';
@@ -14,17 +14,30 @@ const isSuspended = (record: AnyRecord): boolean => record['status'] === 'suspen
 const endsSessions = (before: AnyRecord, after: AnyRecord | null): boolean =>
   after === null || isSuspended(before) || isSuspended(after) || after['companyId'] !== before['companyId'];
 
-/** Called after the write and before the answer; `after` is null for a deletion. Harmless when it is repeated. */
+type Version = AnyRecord | null;
+
+/** A contact speaks for its company alone, and for nobody once it is deleted. A repetition may follow a lost fence. */
+const movesContact = ({ isRepeat }: ProductCall, before: Version, after: Version): boolean =>
+  before?.['companyId'] !== after?.['companyId'] || (isRepeat && before === after);
+
+/**
+ * Called after the write and before the answer; `before` is null for a restore, `after` for a deletion. Harmless when it
+ * is repeated.
+ */
 export async function fencePortal(
   call: ProductCall,
   { row, tenantId }: Place,
-  before: AnyRecord,
-  after: AnyRecord | null,
+  before: Version,
+  after: Version,
 ): Promise<void> {
   const { store, clock } = call.context;
-  const whose = { orgId: tenantId, clientUserId: before.id };
-  if (row.key === 'client-users' && endsSessions(before, after)) {
+  if (row.key === 'client-users' && before && endsSessions(before, after)) {
+    const whose = { orgId: tenantId, clientUserId: before.id };
     return endPortalSessions(store, whose, { id: call.principal.id, at: clock.now() });
   }
-  if (row.key === 'client-users' || (row.key === 'companies' && after === null)) await raiseEpoch(store, tenantId);
+  const isFelt =
+    row.key === 'client-users' ||
+    (row.key === 'companies' && (!before || !after)) ||
+    (row.key === 'contacts' && movesContact(call, before, after));
+  if (isFelt) await raiseEpoch(store, tenantId);
 }

@@ -4,7 +4,6 @@ import { problem, refuseFindings, type Finding } from '../../contracts/problem';
 import { nearest } from '../../domain/suggest';
 import { filterParameters, sortFields } from '../../resources/filters';
 import { PORTAL_BASE_FIELDS, PORTAL_COMMON_FILTERS, type PortalReach } from '../../resources/portal-reach';
-import { resourceOf } from '../../resources/registry';
 import type { AnyRecord, Resource } from '../../resources/resource';
 import { findResource, type Place } from '../../store/resources';
 import type { ProductCall, ProductHandler, ProductReply } from './call';
@@ -56,27 +55,24 @@ function checkBody(
   refuseFindings(findings, 'body');
 }
 
-/** The caller's own contact, while the company has it. */
-async function ownContact({ context }: ProductCall, place: Required<Place>, { contactId }: PortalPrincipal) {
-  if (!contactId) return null;
-  const row = resourceOf('contacts');
-  const found = await findResource(context.store, { ...place, row, only: place.refersTo(row) }, contactId);
-  return found?.id ?? null;
-}
+type Narrow = (
+  row: Resource,
+  call: ProductCall,
+  principal: PortalPrincipal,
+  place: Required<Place>,
+) => object | Promise<object>;
 
-type Narrow = (row: Resource, call: ProductCall, place: Required<Place>, principal: PortalPrincipal) => Promise<object>;
-
-const create: Narrow = async (row, call, place, principal) => {
+const create: Narrow = (row, call, principal) => {
   const { create: rules, belongs } = reachOf(row);
   if (!rules) throw problem('portal_not_allowed');
   checkBody(rules.takes, call.body, principal);
   const company = belongs === 'companyId' ? { companyId: principal.companyId } : {};
   const body: Record<string, unknown> = { ...call.body, ...rules.sets, ...company };
   if (!rules.contact || body[rules.contact]) return { body };
-  return { body: { ...body, [rules.contact]: await ownContact(call, place, principal) } };
+  return { body: { ...body, [rules.contact]: principal.contactId } };
 };
 
-const update: Narrow = async (row, call, place, principal) => {
+const update: Narrow = async (row, call, principal, place) => {
   const { update: rules } = reachOf(row);
   if (!rules) throw problem('portal_not_allowed');
   checkBody(rules.takes, call.body, principal);
@@ -90,10 +86,10 @@ const update: Narrow = async (row, call, place, principal) => {
 
 const list: Narrow = (row, { query }) => {
   checkQuery(row, reachOf(row), query);
-  return Promise.resolve({});
+  return {};
 };
 
-const nothing: Narrow = () => Promise.resolve({});
+const nothing: Narrow = () => ({});
 
 const NARROW: Partial<Record<string, Narrow>> = { list, count: list, create, update };
 
@@ -121,7 +117,7 @@ export const withPortal =
     const { resource: row, action } = route;
     const reach = reachOf(row);
     const place = await portalPlace(call.context.store, row, principal);
-    const narrowed = await (NARROW[action] ?? nothing)(row, call, place, principal);
+    const narrowed = await (NARROW[action] ?? nothing)(row, call, principal, place);
     const reply = await handle(route, { ...call, ...narrowed, place });
     return action === 'count' ? reply : shownReply(reach, reply);
   };

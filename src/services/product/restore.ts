@@ -8,6 +8,7 @@ import { findResource, type Place } from '../../store/resources';
 import { checkPrecondition, noSuchRecord, placeOf, type ProductCall, type ProductReply } from './call';
 import { eventsOf, type ChangeLabels } from '../../events/record-events';
 import { checkRule } from './changes';
+import { fencePortal } from './portal-fence';
 import { checkReferences } from './references';
 import { checkAlone } from './singleton';
 import { actorOf, handOver, shown, stands, untilWritten } from './writing';
@@ -47,13 +48,17 @@ export async function restoreRecord(route: ProductRoute, call: ProductCall): Pro
     const { record: before, deletedAt } = found;
     // An earlier run of this request has restored it already, so the version it was meant for is gone.
     if (deletedAt !== null || !call.isRepeat) checkPrecondition(call, before);
-    if (deletedAt === null) return shown(200, before);
+    if (deletedAt === null) {
+      await fencePortal(call, place, null, before);
+      return shown(200, before);
+    }
     await checkAlone(call, place, before.id);
     const labels = await checkAsNew(call, place, before);
     const after: AnyRecord = { ...before, version: before.version + 1, updatedAt: now.toISOString() };
     const events = eventsOf(row, { kind: 'restore', tenantId, before, after, actor: actorOf(call), labels });
     const outcome = await restoreResource(context.store, place, after, events);
     if (!(await stands(call, place, { after, outcome }))) return null;
+    await fencePortal(call, place, null, after);
     await handOver(call, place, after.id, events);
     // Its figure was counted anew just now, which may have made another version of it.
     const counted = row.tally ? await findResource(context.store, place, after.id) : null;

@@ -10,7 +10,7 @@ import {
   type Harness,
   type TestOrg,
 } from '../../support/harness';
-import { callWith, newClient, newPerson, signedIn, type Client, type Person } from './portal-support';
+import { callWith, newClient, newPerson, patched, signedIn, type Client, type Person } from './portal-support';
 
 const ASK_CONTACT = {
   type: 'approval_gate',
@@ -173,6 +173,31 @@ test('a contact who moved to another client is no longer asked', async () => {
   const moved = await signedIn(org, mover);
   expect(await listed(moved)).toEqual([]);
   expect((await as(moved, 'GET', `/approvals/${id}`)).status).toBe(404);
+});
+
+test('a contact that was deleted is asked nothing any more, from the answer on, until it is restored', async () => {
+  const leaver = await signedIn(org, await newPerson(org, client));
+  const { executionId, id } = await openGate({ contact_id: leaver.contactId });
+  const contact = `/psa/api/contacts/${leaver.contactId}`;
+  const decide = () => as(leaver, 'POST', `/approvals/${id}/decision`, { decision: 'approved' });
+  expect(await listed(leaver)).toEqual([id]);
+  expect((await org.call('DELETE', contact)).status).toBe(204);
+  expect(await listed(leaver)).toEqual([]);
+  expect([(await as(leaver, 'GET', `/approvals/${id}`)).status, (await decide()).status]).toEqual([404, 404]);
+  expect((await org.call('POST', `${contact}/restore`)).status).toBe(200);
+  expect((await decide()).status).toBe(200);
+  await waitForExecution(org, executionId, ['completed']);
+});
+
+test('a contact that moved to another client is asked nothing by the client user who stayed', async () => {
+  const stayer = await signedIn(org, await newPerson(org, client));
+  const { id } = await openGate({ contact_id: stayer.contactId });
+  expect(await listed(stayer)).toEqual([id]);
+  const { companyId } = await newClient(org, 'Quay');
+  await patched(org, `/psa/api/contacts/${stayer.contactId}`, { companyId });
+  expect(await listed(stayer)).toEqual([]);
+  const decided = await as(stayer, 'POST', `/approvals/${id}/decision`, { decision: 'approved' });
+  expect(decided.status).toBe(404);
 });
 
 test('the rest of the agent service stays closed, in its own words', async () => {
