@@ -29,11 +29,18 @@ function checkDuration(duration: string | undefined, pointer: string, bounds: Bo
   findings.add({ path: pointer, code: 'out_of_range', message: `${duration} is not between ${range}.` });
 }
 
+function checkRetryWaits(retry: Step['retry'], pointer: string, findings: Findings): void {
+  if (!retry?.initial || !retry.max || durationMs(retry.max) >= durationMs(retry.initial)) return;
+  const message = `${retry.max} is less than the first wait, ${retry.initial}; leave it out, or name at least that.`;
+  findings.add({ path: below(pointer, 'retry', 'max'), code: 'out_of_range', message });
+}
+
 /** Checks every length of time a step names. */
 export function checkDurations(step: Step, pointer: string, findings: Findings): void {
   checkDuration(step.timeout, below(pointer, 'timeout'), TIMEOUT, findings);
   checkDuration(step.retry?.initial, below(pointer, 'retry', 'initial'), RETRY_WAIT, findings);
   checkDuration(step.retry?.max, below(pointer, 'retry', 'max'), RETRY_WAIT, findings);
+  checkRetryWaits(step.retry, pointer, findings);
   if (step.type === 'approval_gate') checkDuration(step.expires_in, below(pointer, 'expires_in'), GATE, findings);
   if (step.type === 'delay') checkDuration(step.for, below(pointer, 'for'), DELAY, findings);
 }

@@ -241,6 +241,8 @@ describe('limits and fields', () => {
     [{ ...note, timeout: '61m' }, '/steps/0/timeout'],
     [{ ...note, retry: { max_attempts: 3, initial: '1s', max: '1d' } }, null],
     [{ ...note, retry: { max_attempts: 3, max: '2d' } }, '/steps/0/retry/max'],
+    [{ ...note, retry: { max_attempts: 3, initial: '1m', max: '60s' } }, null],
+    [{ ...note, retry: { max_attempts: 3, initial: '2m', max: '60s' } }, '/steps/0/retry/max'],
   ])('%j: %p is out of range', (step, path) => {
     expect(check({ steps: [step] })).toEqual(
       path === null ? [] : [expect.objectContaining({ path, code: 'out_of_range' })],
