@@ -10,7 +10,7 @@ import * as approvals from '../src/store/approvals';
 import { auditDecision, denyGates } from '../src/store/audit-trail';
 import { companyOfContact } from '../src/store/client-users';
 import { writeExecution, type SlotWrite } from '../src/store/execution-writes';
-import type { ExecutionRecord } from '../src/store/executions';
+import { hasEnded, type ExecutionRecord } from '../src/store/executions';
 import type { Deps } from './deps';
 import { permanent, unrenderable } from './failures';
 import { recorded, withLight } from './light';
@@ -71,14 +71,19 @@ async function approvalRecord(deps: Deps, record: ExecutionRecord, slot: number)
  * approval again, so nobody can decide for an execution that is over.
  */
 export async function openApproval(deps: Deps, input: StepInput): Promise<GateOpened> {
-  const record = await readForStep(deps, input, true);
+  const { stored, record } = await readForStep(deps, input, true);
   const asked = await approvalRecord(deps, record, input.slot).catch((error: unknown) => {
     throw unrenderable(error);
   });
   const approval = await approvals.openApproval(deps.store, asked);
   const now = deps.clock.now();
+  // An engine that lost its data runs the step again: a gate that was decided before is settled at once.
+  const until = approval.status === 'pending' ? approval.expires_at : now;
+  const opened = { approval_id: approval._id, expires_at: until.toISOString() };
+  const isPassed = record.steps[input.slot]?.status === 'completed';
+  if (isPassed) return { ...opened, seq: record.seq, status: record.status, ended: hasEnded(record.status) };
   const written = await writeExecution(deps.store, {
-    id: record._id,
+    known: stored,
     now,
     pure: input.pure,
     status: 'waiting_approval',
@@ -89,9 +94,6 @@ export async function openApproval(deps: Deps, input: StepInput): Promise<GateOp
       },
     ],
   });
-  // An engine that lost its data runs the step again: a gate that was decided before is settled at once.
-  const until = approval.status === 'pending' ? approval.expires_at : now;
-  const opened = { approval_id: approval._id, expires_at: until.toISOString() };
   if (written) {
     deps.cache.put(written);
     return { ...opened, seq: written.seq, status: written.status, ended: false };
@@ -139,10 +141,11 @@ async function recordGate(deps: Deps, input: StepInput, approval: approvals.Appr
     },
   };
   const goesOn = approval.status === 'approved';
-  const follows = goesOn ? withLight(deps, await readRunning(deps, input), input, [slot]) : { slots: [slot] };
+  const known = await readRunning(deps, input);
+  const follows = goesOn ? withLight(deps, known, input, [slot]) : { slots: [slot] };
   const [written] = await Promise.all([
     writeExecution(deps.store, {
-      id: input.execution_id,
+      known,
       now,
       ...(goesOn ? { status: 'running' as const } : {}),
       ...follows,

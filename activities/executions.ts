@@ -3,7 +3,8 @@ import {
   ORPHAN_WORKFLOW,
   type BeginInput,
   type FinishInput,
-  type Recorded,
+  type Progress,
+  type ProgressInput,
   type StepInput,
   type StepResult,
   type Tried,
@@ -28,7 +29,7 @@ export async function beginExecution(deps: Deps, input: BeginInput): Promise<Ste
   if (light.length === 0 || hasEnded(begun.status)) return answer(begun);
   const also = withLight(deps, begun, input, []);
   if (also.slots?.length === 0) return answer(begun);
-  const done = await patiently(() => writeExecution(deps.store, { id, now: deps.clock.now(), ...also }));
+  const done = await patiently(() => writeExecution(deps.store, { known: begun, now: deps.clock.now(), ...also }));
   return answer(await afterWrite(deps, id, done));
 }
 
@@ -56,7 +57,7 @@ export async function recordFailure(
   refuseOrphan(input);
   const now = deps.clock.now();
   const written = await writeExecution(deps.store, {
-    id: input.execution_id,
+    known: await readRunning(deps, input),
     now,
     pure: input.pure,
     next: input.next,
@@ -68,14 +69,15 @@ export async function recordFailure(
   return { ...recorded(record, input, [input.slot]), credits: 0 };
 }
 
-/** Records steps that the workflow has worked out by itself. */
-export async function recordProgress(
-  deps: Deps,
-  { execution_id: id, pure }: Pick<StepInput, 'execution_id' | 'pure'>,
-): Promise<Recorded> {
-  const written = await writeExecution(deps.store, { id, now: deps.clock.now(), pure });
-  const { seq, status } = await afterWrite(deps, id, written);
-  return { seq, status, ended: hasEnded(status) };
+/** Records steps that the workflow has worked out by itself, the last of which begins. */
+export async function recordProgress(deps: Deps, { execution_id: id, seq, pure }: ProgressInput): Promise<Progress> {
+  const known = await readRunning(deps, { execution_id: id, seq: seq ?? -1 });
+  const begun = known.steps[pure.at(-1)?.slot ?? -1]?.started_at;
+  const news = begun ? pure.slice(0, -1) : pure;
+  const written = await writeExecution(deps.store, { known, now: deps.clock.now(), pure: news });
+  const now = await afterWrite(deps, id, written);
+  const recorded = { seq: now.seq, status: now.status, ended: hasEnded(now.status) };
+  return begun ? { ...recorded, begun_at: begun.toISOString() } : recorded;
 }
 
 /** Ends the execution by compare-and-set: whoever ended it first stays right. */
@@ -85,22 +87,18 @@ export async function finishExecution(
 ): Promise<{ status: string; credits_used: number }> {
   refuseOrphan(input);
   const now = deps.clock.now();
+  const known = await readRunning(deps, { execution_id: input.execution_id, seq: input.seq ?? -1 });
   const failed =
     input.failed_slot === null
       ? {}
       : { slots: [{ index: input.failed_slot, fields: failedFields(input.error, input.tried, now) }] };
   if (input.status === 'completed') {
-    const written = await writeExecution(deps.store, {
-      id: input.execution_id,
-      now,
-      pure: input.pure,
-      status: 'completed',
-    });
+    const written = await writeExecution(deps.store, { known, now, pure: input.pure, status: 'completed' });
     return ended(deps, input, written);
   }
   const noted =
     input.pure.length > 0 || input.failed_slot !== null
-      ? await writeExecution(deps.store, { id: input.execution_id, now, pure: input.pure, ...failed })
+      ? await writeExecution(deps.store, { known, now, pure: input.pure, ...failed })
       : null;
   await denyGates(deps, input.execution_id, now);
   // Nothing runs any more when a failure ends it: what its calls have cost is part of the record that ends.

@@ -29,20 +29,27 @@ function workOut(deps: Tools, record: ExecutionRecord, index: number, asked: rea
   return slot;
 }
 
-/** The light steps as far as they go. One that fails is left for its own turn, where its failure is its own. */
-function workOutAll(deps: Tools, record: ExecutionRecord, { light, asked }: Followed): SlotWrite[] {
-  const done: SlotWrite[] = [];
+interface WorkedOut {
+  slots: SlotWrite[];
+  /** One that fails is left for its own turn, where its failure is its own; so are those behind it. */
+  isAll: boolean;
+}
+
+/** The light steps as far as they go, without those that are recorded already. */
+function workOutAll(deps: Tools, record: ExecutionRecord, { light, asked }: Followed): WorkedOut {
+  const slots: SlotWrite[] = [];
   let current = record;
   try {
     for (const index of light) {
+      if (record.steps[index]?.status === 'completed') continue;
       const slot = workOut(deps, current, index, asked);
-      done.push(slot);
+      slots.push(slot);
       current = withSlots(current, [slot]);
     }
   } catch {
-    return done;
+    return { slots, isAll: false };
   }
-  return done;
+  return { slots, isAll: true };
 }
 
 /** A write of steps with the light ones behind them and, when all of those went well, whatever comes next. */
@@ -52,9 +59,9 @@ export function withLight(
   input: Followed,
   slots: SlotWrite[],
 ): Pick<Write, 'slots' | 'next' | 'status'> {
-  const light = input.light.length === 0 ? [] : workOutAll(deps, withSlots(record, slots), input);
-  const all = [...slots, ...light];
-  if (light.length < input.light.length) return { slots: all };
+  const light = workOutAll(deps, withSlots(record, slots), input);
+  const all = [...slots, ...light.slots];
+  if (!light.isAll) return { slots: all };
   return { slots: all, next: input.next, ...(input.completes ? { status: 'completed' } : {}) };
 }
 
@@ -73,7 +80,7 @@ export function recorded(
 
 /** Runs a light step, with those behind it. */
 export async function setVariables(deps: Deps, input: StepInput): Promise<StepResult> {
-  const record = await readSoFar(deps, input);
+  const { stored, record } = await readSoFar(deps, input);
   const answer = (now: ExecutionRecord): StepResult => ({ ...recorded(now, input, [input.slot]), credits: 0 });
   if (record.steps[input.slot]?.status === 'completed' || hasEnded(record.status)) return answer(record);
   let first: SlotWrite;
@@ -85,7 +92,7 @@ export async function setVariables(deps: Deps, input: StepInput): Promise<StepRe
   }
   const written = await patiently(() =>
     writeExecution(deps.store, {
-      id: input.execution_id,
+      known: stored,
       now: deps.clock.now(),
       pure: input.pure,
       ...withLight(deps, record, input, [first]),

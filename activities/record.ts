@@ -2,7 +2,7 @@
 import { activityInfo, ApplicationFailure } from '@temporalio/activity';
 import { ORPHAN_WORKFLOW, type StepInput } from '../src/contracts/messages';
 import { flattenSteps } from '../src/domain/plan';
-import { beginExecution, pureSlots, type SlotWrite } from '../src/store/execution-writes';
+import { beginExecution, pureSlots, unended, type SlotWrite } from '../src/store/execution-writes';
 import { hasEnded, type ExecutionRecord } from '../src/store/executions';
 import type { Deps } from './deps';
 import { isStoreRefusal } from '../src/store/outages';
@@ -53,18 +53,31 @@ export function withSlots(record: ExecutionRecord, slots: readonly SlotWrite[]):
   return { ...record, steps };
 }
 
-/**
- * The execution as it went so far: what is stored, with the steps that the workflow worked out by itself since. Those
- * are written with the step that reads this, so its texts would not see them in the store.
- */
-export const readSoFar = async (
+/** An execution that a step works on. */
+export interface SoFar {
+  stored: ExecutionRecord;
+  /**
+   * What is stored, with the steps that the workflow worked out by itself since. Those are written with the step that
+   * reads this, so its texts would not see them in the store.
+   */
+  record: ExecutionRecord;
+}
+
+/** The execution as it went so far. */
+export async function readSoFar(
   deps: Pick<Deps, 'cache'>,
   input: Pick<StepInput, 'execution_id' | 'seq' | 'pure'>,
-): Promise<ExecutionRecord> => withSlots(await readRunning(deps, input), pureSlots(input.pure));
+): Promise<SoFar> {
+  const stored = await readRunning(deps, input);
+  return { stored, record: withSlots(stored, unended(stored, pureSlots(input.pure))) };
+}
 
 /** The execution a step works on. The first step begins it, unless an attempt before this one did. */
-export async function readForStep(deps: Deps, input: StepInput, isAttemptFirst: boolean): Promise<ExecutionRecord> {
-  if (input.begins) return begin(deps, input.execution_id, input.slot);
+export async function readForStep(deps: Deps, input: StepInput, isAttemptFirst: boolean): Promise<SoFar> {
+  if (input.begins) {
+    const begun = await begin(deps, input.execution_id, input.slot);
+    return { stored: begun, record: begun };
+  }
   // Another attempt may have written in between, so only the first trusts this worker's copy.
   return readSoFar(deps, { ...input, seq: isAttemptFirst ? input.seq : -1 });
 }

@@ -4,7 +4,7 @@ import { writeExecution, writeLateStep } from '../src/store/execution-writes';
 import type { ExecutionRecord, StepSlot } from '../src/store/executions';
 import type { Deps } from './deps';
 import { withLight } from './light';
-import { keep, readRunning } from './record';
+import { keep, readRunning, type SoFar } from './record';
 
 /** What an effect leaves behind. */
 export interface Effect {
@@ -43,13 +43,13 @@ export const stepEnd = (
 export async function writeStepEnd(
   deps: Pick<Deps, 'cache' | 'clock' | 'config' | 'store' | 'tallies'>,
   input: StepInput,
-  { record, end }: { record: ExecutionRecord; end: StepEnd },
+  { stored, record, end }: SoFar & { end: StepEnd },
 ): Promise<ExecutionRecord> {
-  const { execution_id: id } = input;
+  const { _id: id } = record;
   const now = end.fields.completed_at;
   const credits = end.fields.credits_used ?? 0;
   const written = await writeExecution(deps.store, {
-    id,
+    known: stored,
     now,
     pure: input.pure,
     credits,

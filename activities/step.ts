@@ -14,16 +14,15 @@ import { writeAttempt, writeStart } from '../src/store/execution-progress';
 import { writeCutOff } from '../src/store/execution-writes';
 import { hasEnded, type ExecutionRecord } from '../src/store/executions';
 import type { Deps } from './deps';
-import { effectFailure } from './failures';
+import { effectFailure, permanent } from './failures';
 import { refuseUnkeepable } from './keepable';
 import { recorded } from './light';
-import { patiently, readForStep, stepOf, withSlots } from './record';
+import { patiently, readForStep, stepOf, withSlots, type SoFar } from './record';
 import { scopeOf } from './scope';
 import { stepEnd, writeStepEnd, type Effect } from './step-end';
 
-export interface StepRun<Type extends StepType> {
+export interface StepRun<Type extends StepType> extends SoFar {
   step: StepOf<Type>;
-  record: ExecutionRecord;
   scope: Record<string, unknown>;
   /** Names the effect for ever: `<execution>:<path>`. Providers get it as idempotency key. */
   key: string;
@@ -55,6 +54,12 @@ const resultOf = (record: ExecutionRecord, input: StepInput): StepResult => ({
   ...recorded(record, input, [input.slot]),
   credits: record.steps[input.slot]?.credits_used ?? 0,
 });
+
+/** A step that failed for good, and was passed over, is not tried anew by an engine that has lost its data. */
+function refuseFailed(record: ExecutionRecord, slot: number): void {
+  const { status, error } = record.steps[slot] ?? {};
+  if (status === 'failed' && error) throw permanent(error.code, error.message);
+}
 
 interface Options<Type extends StepType> {
   type: Type;
@@ -121,12 +126,12 @@ async function attemptStep<Type extends StepType>(
   options: Options<Type>,
   work: Work<Type>,
 ): Promise<StepResult> {
-  const { input, record } = run;
+  const { input, stored, record } = run;
   const startedAt = record.steps[input.slot]?.started_at ?? deps.clock.now();
   const effect = await shown(deps, run, startedAt, () => effectOf(run, work));
   const end = stepEnd(input.slot, effect, { startedAt, now: deps.clock.now(), attempt: run.attempt });
   refuseUnkeepable(withSlots(record, [end]), input.slot, input.asked);
-  const written = await patiently(() => writeStepEnd(deps, input, { record, end }));
+  const written = await patiently(() => writeStepEnd(deps, input, { stored, record, end }));
   unrecorded.delete(run.key);
   options.settled?.(written);
   return resultOf(written, input);
@@ -141,16 +146,18 @@ export async function runStep<Type extends StepType>(
 ): Promise<StepResult> {
   let { attemptsMax } = options;
   try {
-    const record = await readForStep(deps, input, isAttemptFirst());
+    const soFar = await readForStep(deps, input, isAttemptFirst());
+    const { record } = soFar;
     const isDone = record.steps[input.slot]?.status === 'completed';
     if (isDone) options.settled?.(record);
     if (isDone || hasEnded(record.status)) return resultOf(record, input);
+    refuseFailed(record, input.slot);
     const { path, step } = stepOf(record, input.slot);
     attemptsMax = step.retry?.max_attempts ?? attemptsMax;
     const { attempt } = activityInfo();
     const run: StepRun<Type> = {
+      ...soFar,
       step: step as StepOf<Type>,
-      record,
       scope: scopeOf(record, deps.config.publicUrl),
       key: `${input.execution_id}:${path}`,
       input,

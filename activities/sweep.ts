@@ -1,12 +1,12 @@
 /** The repairs. Every one of them finds nothing to do in a healthy system, is counted and is logged. */
 import { heartbeat } from '@temporalio/activity';
-import { cancelWorkflow, terminateWorkflow, workflowStatus } from '../src/engine/executions';
+import { cancelWorkflow, lookAtWorkflow, terminateWorkflow, workflowStatus, type Seen } from '../src/engine/executions';
 import { createApart, type Apart } from '../src/events/apart';
 import { finishCancel } from '../src/events/cancel';
 import { wakeAgain } from '../src/events/decisions';
 import { startStored } from '../src/events/publish';
 import { deletedAgents, freeSlot, leakedSlots } from '../src/store/agents';
-import { unconsumedDecisions } from '../src/store/approvals';
+import { forgetConsumed, unconsumedDecisions } from '../src/store/approvals';
 import { denyGates } from '../src/store/audit-trail';
 import { forgetSettled, release, settle, staleReservations } from '../src/store/credits';
 import { endExecution } from '../src/store/execution-writes';
@@ -57,25 +57,30 @@ const ENDS = {
   CANCELLED: { status: 'cancelled', reason: 'cancelled_by_user' },
 } as const;
 
+/** An execution whose workflow runs. An engine that was restored from an older copy has forgotten decisions. */
+async function repairRunning(deps: Deps, record: ExecutionRecord, { isAtGate }: Seen): Promise<string> {
+  if (record.status === 'waiting_approval' && (await finishCancel(deps, record))) return 'cancel_finished';
+  const isBehind = isAtGate && record.status === 'running';
+  if (isBehind) await forgetConsumed(deps.store, record._id);
+  await touchExecution(deps.store, record._id, deps.clock.now());
+  return isBehind ? 'told_again' : 'healthy';
+}
+
 async function repairQuiet(deps: Deps, record: ExecutionRecord): Promise<string> {
   const now = deps.clock.now();
-  const status = await workflowStatus(deps.engine, record._id);
+  const seen = await lookAtWorkflow(deps.engine, record._id);
   // One that was ahead of its record and gave up: nothing of the execution has begun.
-  if (status === null || (status === 'FAILED' && record.seq === 0)) {
+  if (!seen || (seen.status === 'FAILED' && record.seq === 0)) {
     await startStored(deps, record);
     await touchExecution(deps.store, record._id, now);
     return 'started';
   }
-  const end = (ENDS as Partial<Record<string, (typeof ENDS)[keyof typeof ENDS]>>)[status];
-  if (!end) {
-    if (record.status === 'waiting_approval' && (await finishCancel(deps, record))) return 'cancel_finished';
-    await touchExecution(deps.store, record._id, now);
-    return 'healthy';
-  }
+  const end = (ENDS as Partial<Record<string, (typeof ENDS)[keyof typeof ENDS]>>)[seen.status];
+  if (!end) return repairRunning(deps, record, seen);
   await denyGates(deps, record._id, now);
   const error =
     end.status === 'failed'
-      ? { code: end.reason, message: `The workflow closed as ${status} before the execution ended.` }
+      ? { code: end.reason, message: `The workflow closed as ${seen.status} before the execution ended.` }
       : null;
   const ended = await endExecution(deps.store, { id: record._id, orgId: record.org_id, ...end, error, now });
   if (ended) deps.tallies.add(ended);

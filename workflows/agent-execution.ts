@@ -63,6 +63,7 @@ const finish = (run: Run, end: End) =>
     failed_slot: end.status === 'failed' && run.current ? run.current.slot : null,
     ...(end.tried ? { tried: end.tried } : {}),
     ...(end.status === 'cancelled' && run.effect ? { interrupted: run.effect } : {}),
+    seq: run.seq,
     pure: run.pure,
   });
 

@@ -104,16 +104,26 @@ async function runBranch(run: Run, step: PlanStep, place: Place): Promise<number
   return 0;
 }
 
-async function runDelay(run: Run, step: PlanStep): Promise<number> {
+/** Records that a delay begins. Answers since when it lasts: an engine that lost its data begins it a second time. */
+async function beginDelay(run: Run, step: PlanStep): Promise<Date> {
   const startedAt = workflowNow();
+  notePure(run, step, { status: 'running', output: {}, startedAt });
+  const { execution_id: id } = run.input;
+  const begun = await records.recordProgress({ execution_id: id, seq: run.seq, pure: run.pure });
+  follow(run, begun);
+  return begun.begun_at ? new Date(begun.begun_at) : startedAt;
+}
+
+async function runDelay(run: Run, step: PlanStep): Promise<number> {
+  let startedAt = workflowNow();
   showProgress(run, `${step.label}: waiting`);
   // Whoever looks at the trace while it lasts sees it, and what came before.
   if (patched(DELAYS_SHOWN)) {
-    notePure(run, step, { status: 'running', output: {}, startedAt });
-    follow(run, await records.recordProgress({ execution_id: run.input.execution_id, pure: run.pure }));
+    startedAt = await beginDelay(run, step);
     if (run.ended) return 0;
   }
-  await sleep(step.duration_ms ?? 0, { summary: step.label });
+  const leftMs = startedAt.getTime() + (step.duration_ms ?? 0) - Date.now();
+  await sleep(Math.max(0, leftMs), { summary: step.label });
   notePure(run, step, { status: 'completed', output: { resumed_at: workflowNow().toISOString() }, startedAt });
   return 0;
 }

@@ -5,7 +5,8 @@ import type {
   FinishInput,
   GateOpened,
   GateSettled,
-  Recorded,
+  Progress,
+  ProgressInput,
   StepInput,
   StepResult,
   Tried,
@@ -20,7 +21,7 @@ export interface Activities {
   httpRequest(input: StepInput): Promise<StepResult>;
   setVariables(input: StepInput): Promise<StepResult>;
   /** Writes what the workflow has worked out by itself, before a wait that may be long. */
-  recordProgress(input: Pick<StepInput, 'execution_id' | 'pure'>): Promise<Recorded>;
+  recordProgress(input: ProgressInput): Promise<Progress>;
   openApproval(input: StepInput): Promise<GateOpened>;
   /** Settles the gate by compare-and-set and answers what its record says. `signal` and `expired` are proposals. */
   settleApproval(

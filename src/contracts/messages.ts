@@ -99,6 +99,19 @@ export interface Recorded {
   ended: boolean;
 }
 
+/** Steps that the workflow worked out by itself, the last of which begins. */
+export interface ProgressInput {
+  execution_id: string;
+  /** Records seen so far; absent from workflows of an older version. */
+  seq?: number;
+  pure: PureRecord[];
+}
+
+export interface Progress extends Recorded {
+  /** When the step had begun by the record; absent unless an engine that lost its data begins it again. */
+  begun_at?: string;
+}
+
 export interface StepResult extends Recorded {
   /** Values of the recorded steps that conditions ask for, by dotted path. */
   facts: Record<string, unknown>;
@@ -137,6 +150,8 @@ export interface FinishInput {
   tried?: Tried;
   /** The outside step that a cancel found under way. */
   interrupted?: { slot: number; started_at: string };
+  /** Records seen so far; absent from workflows of an older version. */
+  seq?: number;
   pure: PureRecord[];
 }
 

@@ -16,6 +16,8 @@ import type { Engine } from './connect';
 
 const PRIORITY_EVENT = 3;
 
+const WAITING_APPROVAL = defineSearchAttributeKey('WaitingApproval', 'BOOL');
+
 const keyword = (name: string) => defineSearchAttributeKey(name, 'KEYWORD');
 
 type Reuse = 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY';
@@ -76,13 +78,25 @@ export const terminateWorkflow = async (engine: Engine, executionId: string, rea
   await engine.client.workflow.getHandle(workflowIdOf(executionId)).terminate(reason);
 };
 
-/** The workflow's own status, or null when the engine does not know it. */
-export async function workflowStatus(engine: Engine, executionId: string): Promise<WorkflowExecutionStatusName | null> {
+/** What the engine says of a workflow. */
+export interface Seen {
+  status: WorkflowExecutionStatusName;
+  isAtGate: boolean;
+}
+
+/** The workflow as the engine has it, or null when the engine does not know it. */
+export async function lookAtWorkflow(engine: Engine, executionId: string): Promise<Seen | null> {
   try {
-    const description = await engine.client.workflow.getHandle(workflowIdOf(executionId)).describe();
-    return description.status.name;
+    const found = await engine.client.workflow.getHandle(workflowIdOf(executionId)).describe();
+    return { status: found.status.name, isAtGate: found.typedSearchAttributes.get(WAITING_APPROVAL) === true };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return null;
     throw error;
   }
 }
+
+/** The workflow's own status, or null when the engine does not know it. */
+export const workflowStatus = async (
+  engine: Engine,
+  executionId: string,
+): Promise<WorkflowExecutionStatusName | null> => (await lookAtWorkflow(engine, executionId))?.status ?? null;

@@ -31,7 +31,8 @@ export const slotFields = (...slots: SlotWrite[]): Record<string, unknown> =>
   );
 
 export interface Write {
-  id: string;
+  /** The execution as it was stored: a step that had ended stays as it is. */
+  known: ExecutionRecord;
   now: Date;
   pure?: PureRecord[];
   /** Steps of which something is to be recorded. */
@@ -49,6 +50,16 @@ export interface Write {
 /** A step in one of these has ended. */
 const STEP_ENDS = ['completed', 'failed', 'skipped'];
 
+/** Without those of steps that had ended: a workflow that begins anew, as its engine has lost it, undoes nothing. */
+export const unended = (known: ExecutionRecord, slots: readonly SlotWrite[]): SlotWrite[] =>
+  slots.filter(({ index }) => !STEP_ENDS.includes(known.steps[index]?.status ?? 'pending'));
+
+function stepFields({ known, pure = [], slots = [], next, now }: Write): Record<string, unknown> {
+  const begun: SlotWrite[] =
+    next === undefined ? [] : [{ index: next, fields: { status: 'running', started_at: now } }];
+  return slotFields(...unended(known, [...pureSlots(pure), ...slots, ...begun]));
+}
+
 const endFields = (write: Write): Record<string, unknown> =>
   write.status && hasEnded(write.status)
     ? { completed_at: write.now, status_reason: write.reason ?? null, error: write.error ?? null, unreported: true }
@@ -61,17 +72,14 @@ const endFields = (write: Write): Record<string, unknown> =>
  */
 export function writeExecution(store: Store, write: Write): Promise<ExecutionRecord | null> {
   const set: Record<string, unknown> = {
-    ...slotFields(...pureSlots(write.pure ?? []), ...(write.slots ?? [])),
-    ...(write.next === undefined
-      ? {}
-      : slotFields({ index: write.next, fields: { status: 'running', started_at: write.now } })),
+    ...stepFields(write),
     ...(write.status ? { status: write.status } : {}),
     ...endFields(write),
     touched_at: write.now,
   };
   return executions.in(store).collection.findOneAndUpdate(
     {
-      _id: write.id,
+      _id: write.known._id,
       status: { $in: OPEN_STATUSES },
       ...(write.ends === undefined ? {} : { [`steps.${write.ends}.status`]: { $nin: STEP_ENDS } }),
     } as never,

@@ -1,13 +1,7 @@
 /** Operators decide from the `temporal` command line as well: the signal proposes, the approval's record decides. */
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { TEMPORAL } from '../../scripts/services/engine';
-import { readPart } from '../../scripts/services/parts';
-import { cacheFolder } from '../../scripts/services/setup';
-import { findProgram } from '../../scripts/services/run';
 import { activeAgent, definitionWith, GATE, openGateOf, run } from '../support/agents';
 import { joinStack, list, text, waitForExecution, type Harness, type TestOrg } from '../support/harness';
+import { workflowCommand } from '../support/temporal-cli';
 
 let harness: Harness;
 beforeAll(() => {
@@ -15,26 +9,8 @@ beforeAll(() => {
 });
 afterAll(() => harness.close());
 
-function temporalProgram(): string {
-  const onPath = findProgram('temporal', process.env);
-  const cached = readPart(cacheFolder(process.env), TEMPORAL);
-  if (!onPath && !cached) throw new Error('The temporal command line was not found on PATH or in the cache.');
-  return onPath ?? join(cached?.directory ?? '', 'temporal');
-}
-
 const signal = (executionId: string, input: string) =>
-  promisify(execFile)(temporalProgram(), [
-    'workflow',
-    'signal',
-    '--address',
-    harness.address.env['TEMPORAL_ADDRESS'] ?? '',
-    '--workflow-id',
-    `exec_${executionId}`,
-    '--name',
-    'approvalDecision',
-    '--input',
-    input,
-  ]);
+  workflowCommand(harness, executionId, 'signal', '--name', 'approvalDecision', '--input', input);
 
 const approvalOf = async (org: TestOrg, executionId: string) =>
   list((await org.call('GET', `/agents/api/approvals?execution_id=${executionId}`)).body['approvals'])[0];

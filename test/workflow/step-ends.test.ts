@@ -58,7 +58,7 @@ async function running() {
     id,
     found,
     write: (worker: ReturnType<typeof newWorker>, end: StepEnd, more: Partial<StepInput> = {}) =>
-      writeStepEnd(worker, { ...told, slot: end.index, ...more }, { record: begun, end }),
+      writeStepEnd(worker, { ...told, slot: end.index, ...more }, { stored: begun, record: begun, end }),
   };
 }
 

@@ -1,0 +1,184 @@
+/** An engine that lost workflows, or remembers less of them than their records say: nothing that is recorded is done again. */
+import type { WorkflowHandle } from '@temporalio/client';
+import { readConfig } from '../../src/config';
+import { APPROVAL_DECISION, SWEEP, workflowIdOf } from '../../src/contracts/messages';
+import { connectEngine, type Engine } from '../../src/engine/connect';
+import { workflowStatus } from '../../src/engine/executions';
+import { newId } from '../../src/domain/ids';
+import { executions } from '../../src/store/executions';
+import { activeAgent, definitionWith, GATE, openGateOf, run, VARIABLES } from '../support/agents';
+import {
+  joinStack,
+  list,
+  text,
+  waitFor,
+  waitForExecution,
+  type Body,
+  type Harness,
+  type TestOrg,
+} from '../support/harness';
+import { startHttpServer, type HttpStandIn } from '../support/stand-ins/http-server';
+import { workflowCommand } from '../support/temporal-cli';
+
+let harness: Harness;
+let engine: Engine;
+let stub: HttpStandIn;
+let org: TestOrg;
+
+beforeAll(async () => {
+  harness = joinStack();
+  engine = connectEngine(readConfig(harness.address.env).temporal);
+  stub = await startHttpServer(({ path }) => (path.startsWith('/broken') ? { status: 400 } : {}));
+});
+beforeEach(async () => {
+  org = await harness.newOrg();
+});
+afterAll(async () => {
+  await stub.stop();
+  await engine.close();
+  await harness.close();
+});
+
+type Fields = Record<string, unknown>;
+type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
+type HistoryEvent = NonNullable<History['events']>[number];
+
+const call = (id: string, more: Fields = {}): Fields => ({
+  type: 'http_request',
+  id,
+  method: 'POST',
+  url: `${stub.url}/${id}/{{execution.id}}`,
+  ...more,
+});
+const delay = (length: string): Fields => ({ type: 'delay', id: 'wait', for: length });
+const callsOf = (executionId: string): string[] =>
+  stub.requests.map(({ path }) => path.split('/')).flatMap(([, id = '', of]) => (of === executionId ? [id] : []));
+
+const begin = async (...steps: Fields[]): Promise<string> => {
+  await activeAgent(org, definitionWith(steps));
+  return run(org);
+};
+const read = async (id: string): Promise<Body> => (await org.call('GET', `/agents/api/executions/${id}`)).body;
+const stepsOf = (execution: Body): Body[] => list(execution['steps']);
+const shown = (execution: Body): string[] =>
+  stepsOf(execution).map((step) => `${text(step['step_id'])} ${text(step['status'])}`);
+const whenAt = (id: string, step: string): Promise<Body> =>
+  waitFor(async () => {
+    const execution = await read(id);
+    return shown(execution).includes(step) ? execution : null;
+  });
+const decide = async (approval: Body): Promise<void> => {
+  const path = `/agents/api/approvals/${text(approval['id'])}/decision`;
+  const answer = await org.call('POST', path, { decision: 'approved' });
+  expect(answer.status).toBe(200);
+};
+
+/** The engine forgets the workflow, as one does that lost its data. */
+async function lose(executionId: string): Promise<void> {
+  const { workflowService } = engine.client;
+  const { namespace } = engine.client.options;
+  await workflowService.deleteWorkflowExecution({
+    namespace,
+    workflowExecution: { workflowId: workflowIdOf(executionId) },
+  });
+  await waitFor(async () => ((await workflowStatus(engine, executionId)) === null ? true : null));
+}
+
+const eventsOf = async (executionId: string): Promise<HistoryEvent[]> =>
+  (await engine.client.workflow.getHandle(workflowIdOf(executionId)).fetchHistory()).events ?? [];
+const isSignal = (event: HistoryEvent): boolean => Boolean(event.workflowExecutionSignaledEventAttributes);
+const isTaskDone = (event: HistoryEvent): boolean => Boolean(event.workflowTaskCompletedEventAttributes);
+
+/** Has the workflow look up once while it waits, so that its history can be cut off there. */
+async function visit(executionId: string): Promise<void> {
+  await engine.client.workflow.getHandle(workflowIdOf(executionId)).signal(APPROVAL_DECISION, 'nothing');
+  await waitFor(async () => {
+    const events = await eventsOf(executionId);
+    return events.slice(events.findIndex(isSignal)).some(isTaskDone) ? true : null;
+  });
+}
+
+/** The engine is back at an open gate, as one that was restored from a copy made before the decision. */
+async function forgetDecision(executionId: string): Promise<void> {
+  const events = await eventsOf(executionId);
+  const before = events.slice(0, events.findLastIndex(isSignal)).findLast(isTaskDone);
+  const options = ['--event-id', String(before?.eventId), '--reapply-exclude', 'All', '--reason', 'test'];
+  await workflowCommand(harness, executionId, 'reset', ...options);
+}
+
+/** The repair of what has been quiet for minutes, now. */
+async function repair(executionId: string): Promise<void> {
+  const touched = { touched_at: new Date(Date.now() - 5 * 60_000) };
+  await executions.in(harness.store).updateOne({ _id: executionId }, { $set: touched });
+  const workflowId = newId('sweep');
+  await engine.client.workflow.execute(SWEEP, { workflowId, taskQueue: engine.taskQueue, args: [] });
+  await waitFor(async () => ((await workflowStatus(engine, executionId)) === null ? null : true));
+}
+
+const timesOf = (execution: Body): unknown[] =>
+  stepsOf(execution).map((step) => [step['started_at'], step['completed_at']]);
+
+test('calls behind leading variables are not made again, and the gate stays the one that was asked', async () => {
+  const id = await begin(VARIABLES, call('first'), call('second'), GATE, call('last'));
+  const approval = await openGateOf(org, id);
+  const before = await read(id);
+  await lose(id);
+  await repair(id);
+  const now = await whenAt(id, 'gate waiting_approval');
+  expect((await openGateOf(org, id))['id']).toBe(approval['id']);
+  await decide(approval);
+  const ended = await waitForExecution(org, id, ['completed']);
+  expect(callsOf(id)).toEqual(['first', 'second', 'last']);
+  expect(timesOf(now)).toEqual(timesOf(before));
+  expect(timesOf(ended).slice(0, 3)).toEqual(timesOf(before).slice(0, 3));
+});
+
+test('what came behind a decided gate is not done again, and a delay lasts no longer than it was to', async () => {
+  const id = await begin(GATE, call('first'), delay('8s'), call('last'));
+  await decide(await openGateOf(org, id));
+  const before = await whenAt(id, 'wait running');
+  await lose(id);
+  await repair(id);
+  const ended = await waitForExecution(org, id, ['completed']);
+  expect(callsOf(id)).toEqual(['first', 'last']);
+  const wait = stepsOf(ended)[2];
+  expect(wait?.['started_at']).toBe(stepsOf(before)[2]?.['started_at']);
+  expect(wait?.['duration_ms']).toBeLessThan(9_500);
+});
+
+test('a delay that is over is not waited for again', async () => {
+  const id = await begin(VARIABLES, delay('1s'), call('first'), GATE);
+  const approval = await openGateOf(org, id);
+  const before = await read(id);
+  await lose(id);
+  await repair(id);
+  await decide(approval);
+  const ended = await waitForExecution(org, id, ['completed']);
+  expect(callsOf(id)).toEqual(['first']);
+  expect(timesOf(ended).slice(0, 3)).toEqual(timesOf(before).slice(0, 3));
+});
+
+test('a step that failed and was passed over stays failed', async () => {
+  const id = await begin(VARIABLES, call('broken', { on_error: 'continue' }), call('first'), GATE);
+  const approval = await openGateOf(org, id);
+  const before = await read(id);
+  await lose(id);
+  await repair(id);
+  await decide(approval);
+  const ended = await waitForExecution(org, id, ['completed']);
+  expect(callsOf(id)).toEqual(['broken', 'first']);
+  expect(stepsOf(ended)[1]).toEqual(stepsOf(before)[1]);
+  expect(timesOf(ended).slice(0, 3)).toEqual(timesOf(before).slice(0, 3));
+});
+
+test('a gate that was decided before the copy the engine was restored from is not waited at until it expires', async () => {
+  const id = await begin(GATE, call('first'), delay('5s'), call('last'));
+  const approval = await openGateOf(org, id);
+  await visit(id);
+  await decide(approval);
+  await whenAt(id, 'wait running');
+  await forgetDecision(id);
+  await repair(id);
+  await waitForExecution(org, id, ['completed']);
+  expect(callsOf(id)).toEqual(['first', 'last']);
+});
