@@ -163,6 +163,9 @@ export async function takeLane(store: Store, held: Claimable): Promise<boolean> 
   }
 }
 
+export const isLaneTaken = async (store: Store, lane: string): Promise<boolean> =>
+  (await deliveries.in(store).exists({ lane, holdsLane: true })) !== null;
+
 /** The delivery of a lane whose turn it is: the one with the lowest sequence. */
 export const firstInLane = (store: Store, lane: string): Promise<DeliveryRecord | null> =>
   deliveries

@@ -9,6 +9,7 @@ import { signatureHeaders } from '../../domain/webhooks/signature';
 import { findEvent } from '../../store/events';
 import {
   firstInLane,
+  isLaneTaken,
   settleDelivery,
   takeLane,
   wakeDelivery,
@@ -24,6 +25,7 @@ const MINUTE_MS = 60_000;
 export const GRACE_MS = 60_000;
 /** A delivery that waits behind another is woken by it; this is for when nobody does. */
 const BEHIND_MS = 5 * MINUTE_MS;
+const BEHIND = 'an earlier delivery of this resource comes first';
 
 /** What the caller knows already; the store is asked for the rest. */
 export interface Known {
@@ -88,7 +90,7 @@ async function obstacle(
     const first = await firstInLane(context.store, delivery.lane);
     const isFirst = first === null || first._id === delivery._id;
     if (!isFirst || !(await takeLane(context.store, delivery)))
-      return later(new Date(now.getTime() + BEHIND_MS), 'an earlier delivery of this resource comes first');
+      return later(new Date(now.getTime() + BEHIND_MS), BEHIND);
   }
   if (webhook.ratePerMinute !== null && delivery.slotAt === null) {
     const slotMs = await reserveSlot(context.store, webhook._id, MINUTE_MS / webhook.ratePerMinute, now.getTime());
@@ -141,10 +143,17 @@ async function noteVerdict(context: Context, webhook: WebhookRecord, verdict: Ve
 }
 
 /** Lets the next delivery of the lane go when this one has ended. */
-async function passLane(context: Context, settled: DeliveryRecord): Promise<void> {
-  if (settled.lane === null || settled.status === 'pending') return;
-  const next = await firstInLane(context.store, settled.lane);
+async function passLane(context: Context, { lane }: DeliveryRecord): Promise<void> {
+  if (lane === null) return;
+  const next = await firstInLane(context.store, lane);
   if (next) await wakeDelivery(context.store, next._id, context.clock.now());
+}
+
+/** The one that came first may have ended while this one was still at work, and could not be woken. */
+async function lookAgain({ store, clock }: Context, { _id: id, lane, reason }: DeliveryRecord): Promise<void> {
+  if (lane === null || reason !== BEHIND) return;
+  const first = await firstInLane(store, lane);
+  if (first?._id === id && !(await isLaneTaken(store, lane))) await wakeDelivery(store, id, clock.now());
 }
 
 async function attemptOnce(
@@ -184,6 +193,7 @@ export async function deliver(
       ? await settleDelivery(context.store, delivery, held)
       : await attemptOnce(context, delivery, webhook, event);
   }
-  if (settled) await passLane(context, settled);
+  if (settled?.status === 'pending') await lookAgain(context, settled);
+  else if (settled) await passLane(context, settled);
   return settled;
 }
