@@ -9,6 +9,7 @@ import { derivedId, newId } from '../domain/ids';
 import { appendAudit, hasAudit } from './audit';
 import type { AgentRecord } from './agents';
 import { approvals, denyForEnd, SYSTEM_CANCEL, type ApprovalRecord } from './approvals';
+import type { WebhookRecord } from './webhooks';
 
 type Place = Pick<Context, 'store' | 'clock' | 'log'>;
 type Actor = AuditEntry['actor'];
@@ -160,9 +161,10 @@ async function writeOnce(context: Place, draft: Omit<AuditDraft, 'requestId'>): 
 /** Records that an endpoint was switched off by its failures; told again, the same entry is found. */
 export async function auditDisabled(
   context: Place,
-  webhook: { _id: string; orgId: string; url: string; disabledAt: Date | null; disabledReason: string | null },
+  webhook: Pick<WebhookRecord, '_id' | 'orgId' | 'url' | 'disabledAt' | 'disabledReason' | 'lastOff'>,
 ): Promise<void> {
-  const { _id: id, url, disabledAt: at, disabledReason: reason } = webhook;
+  const { _id: id, url, lastOff } = webhook;
+  const { at, reason } = lastOff ?? { at: webhook.disabledAt, reason: webhook.disabledReason };
   // What somebody asked for is recorded with the request.
   if (!at || reason === 'by_user') return;
   const actor: Actor = { kind: 'system', id: 'system:webhooks', label: null, ip: null };

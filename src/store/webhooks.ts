@@ -14,6 +14,12 @@ export interface StoredSecret {
   issue: string;
 }
 
+/** When an endpoint was switched off, and why. */
+export interface SwitchedOff {
+  at: Date;
+  reason: (typeof DISABLED_REASONS)[number];
+}
+
 const WebhookRecord = Type.Object({
   _id: Type.String(),
   orgId: Type.String(),
@@ -35,6 +41,8 @@ const WebhookRecord = Type.Object({
   noticeTakenUntil: Type.Optional(Nullable(Instant())),
   /** Until the event about its being disabled is in the log. */
   unannounced: Type.Boolean(),
+  /** What that event tells, also of one that is on again; absent in records that were switched off before it was kept. */
+  lastOff: Type.Optional(Type.Unsafe<SwitchedOff>(Json())),
   /** When the next delivery may leave, in milliseconds, where `ratePerMinute` is set. */
   freeAtMs: Type.Number(),
   createdAt: Instant(),
@@ -156,6 +164,7 @@ export async function disableWebhook(
         status: 'disabled',
         disabledReason: reason,
         disabledAt: now,
+        lastOff: { at: now, reason },
         updatedAt: now,
         unannounced: true,
         noticeStage: 100,
@@ -208,6 +217,7 @@ export async function returnNotice(store: Store, { _id }: WebhookRecord): Promis
 export const unannouncedWebhooks = (store: Store, limit: number): Promise<WebhookRecord[]> =>
   webhooks.in(store).find({ unannounced: true }).limit(limit).lean<WebhookRecord[]>().exec();
 
-export async function markAnnounced(store: Store, { _id, disabledAt }: WebhookRecord): Promise<void> {
-  await webhooks.in(store).updateOne({ _id, disabledAt }, { $set: { unannounced: false } });
+export async function markAnnounced(store: Store, { _id, disabledAt, lastOff }: WebhookRecord): Promise<void> {
+  const announced = lastOff ? { 'lastOff.at': lastOff.at } : { disabledAt };
+  await webhooks.in(store).updateOne({ _id, ...announced } as never, { $set: { unannounced: false } });
 }

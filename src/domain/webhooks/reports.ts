@@ -117,7 +117,11 @@ export function stoppedReport(agent: AgentRecord): BusEvent {
 
 /** An endpoint was switched off. */
 export function disabledReport(webhook: WebhookRecord): BusEvent {
-  const at = webhook.disabledAt ?? webhook.updatedAt;
+  // It may be on again by now.
+  const { at, reason } = webhook.lastOff ?? {
+    at: webhook.disabledAt ?? webhook.updatedAt,
+    reason: webhook.disabledReason,
+  };
   return {
     id: derivedId('evt', webhook._id, at.getTime(), 'webhook.disabled'),
     org_id: webhook.orgId,
@@ -130,7 +134,7 @@ export function disabledReport(webhook: WebhookRecord): BusEvent {
     payload: {
       webhook_id: webhook._id,
       host: new URL(webhook.url).host,
-      reason: webhook.disabledReason,
+      reason,
       failing_since: webhook.failingSince?.toISOString() ?? null,
       failures: webhook.failures,
     },

@@ -269,17 +269,20 @@ export const webhookHandlers: WebhookHandlers = {
     }),
 
   // Its event is published; nobody is mailed about what an owner has done.
-  disableWebhook: (call) =>
-    switched(call, {
+  disableWebhook(call) {
+    const now = call.context.clock.now();
+    return switched(call, {
       isThere: ({ status }) => status === 'disabled',
       change: {
         status: 'disabled',
         disabledReason: 'by_user',
-        disabledAt: call.context.clock.now(),
+        disabledAt: now,
+        lastOff: { at: now, reason: 'by_user' },
         unannounced: true,
         noticeDue: false,
       },
-    }),
+    });
+  },
 
   listEventTypes: () => Promise.resolve({ status: 200, body: { items: eventTypeEntries } }),
 };

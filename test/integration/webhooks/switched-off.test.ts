@@ -1,5 +1,6 @@
 /** An endpoint that its owner switches off: nothing is sent, nothing is lost, and it says who did it. */
 import { auditEntries } from '../../../src/store/audit';
+import { disableWebhook } from '../../../src/store/webhooks';
 import { fire } from '../../support/agents';
 import { list, text, waitFor, type Harness, type TestOrg } from '../../support/harness';
 import { eachInOwnOrg, idsAt, receiver, register, waitForDelivery } from './support';
@@ -53,6 +54,27 @@ test('the trail names who did it, once; and other endpoints hear of it', async (
   expect(entries).toMatchObject([{ actor: { kind: 'api_key' }, details: { reason: 'by_user' } }]);
   const { body } = await org.call('GET', endpoint.path);
   expect(text(body['disabledAt'])).toBe(text(first.body['disabledAt']));
+});
+
+test('one that is switched on again at once was switched off all the same, and for what it was', async () => {
+  const watcher = await receiver(() => ({ status: 200 }));
+  await register(org, watcher.url, { eventTypes: ['console:webhook.disabled'] });
+  const byHand = await register(org, 'http://127.0.0.1:9/hand');
+  await org.call('POST', `${byHand.path}/disable`);
+  await org.call('POST', `${byHand.path}/enable`);
+  const failed = await register(org, 'http://127.0.0.1:9/failed');
+  const at = { _id: failed.id, orgId: org.id, url: 'http://127.0.0.1:9/failed' };
+  await disableWebhook(harness.store, at, 'failing', new Date());
+  await org.call('POST', `${failed.path}/enable`);
+  await waitFor(async () => watcher.requests.length >= 2);
+  const told = watcher.requests.map(({ body }) => (body as { data: Record<string, unknown> }).data);
+  expect(told).toHaveLength(2);
+  expect(told).toContainEqual(expect.objectContaining({ webhookId: byHand.id, reason: 'by_user' }));
+  expect(told).toContainEqual(expect.objectContaining({ webhookId: failed.id, reason: 'failing' }));
+  const entries = await auditEntries.in(harness.store).find({ orgId: org.id, action: 'webhook.disabled' }).lean();
+  expect(entries).toHaveLength(2);
+  expect(entries).toContainEqual(expect.objectContaining({ details: { reason: 'by_user' } }));
+  expect(entries).toContainEqual(expect.objectContaining({ details: { reason: 'failing' } }));
 });
 
 test('If-Match names the version that is switched off', async () => {
