@@ -182,6 +182,15 @@ export async function wakeDelivery(store: Store, id: string, now: Date): Promise
     .updateOne({ _id: id, status: 'pending', isClaimed: false }, { $set: { nextAttemptAt: now, dueAt: now } });
 }
 
+/** Takes back the places that were given out in an endpoint's rate; each delivery asks for another, the eldest first. */
+export async function takeBackPlaces(store: Store, webhookId: string, now: Date): Promise<void> {
+  await deliveries
+    .in(store)
+    .collection.updateMany({ webhookId, status: 'pending', isClaimed: false, slotAt: { $ne: null } }, [
+      { $set: { slotAt: null, nextAttemptAt: now, dueAt: '$createdAt' } },
+    ]);
+}
+
 const afresh = (now: Date, more: { expiresAt: Date; replayId?: string }) => ({
   $set: {
     status: 'pending',

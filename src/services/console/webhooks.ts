@@ -22,6 +22,7 @@ import {
   type WebhookChange,
   type WebhookRecord,
 } from '../../store/webhooks';
+import { takeBackPlaces } from '../../store/deliveries';
 import { raiseEpoch } from '../../store/guards';
 import { pauseApart } from '../../store/lost-race';
 import { issuedHeaders, readTagOf, requireMatch, tagOf, type Headers } from './record-tags';
@@ -224,11 +225,12 @@ export const webhookHandlers: WebhookHandlers = {
     requireValid(context, { ...checked, ...(body.url === undefined ? {} : { url: body.url }) });
     const fields: WebhookChange = {
       ...body,
-      // Places that were given out at the old rate must not hold up the new one.
+      // Places that were given out at the old rate are taken back below.
       ...(body.ratePerMinute === undefined ? {} : { freeAtMs: 0 }),
       updatedAt: context.clock.now(),
     };
     const record = isMade ? held : await change(context, held, () => fields, headers);
+    if (body.ratePerMinute !== undefined) await takeBackPlaces(context.store, record._id, context.clock.now());
     return { status: 200, etag: tagOf(record), body: await presented(context, record) };
   },
 

@@ -95,6 +95,43 @@ test('a rate that is raised holds up nothing that comes after', async () => {
   await waitForDelivery(org, endpoint, { status: 'delivered', eventId: 'after' });
 });
 
+/** An endpoint at which events wait for their places, and what it has received since. */
+async function waitingForPlaces(ratePerMinute: number, waiting: number) {
+  const times: number[] = [];
+  const sink = await receiver(() => {
+    times.push(Date.now());
+    return { status: 200 };
+  });
+  const endpoint = await register(org, sink.url, { ratePerMinute });
+  for (let nth = 0; nth <= waiting; nth += 1) await fire(org, {}, { id: `waits-${nth}` });
+  await waitFor(async () => (await deliveriesOf(org, endpoint, '?status=delivered')).length === 1);
+  await waitFor(async () => {
+    const pending = await deliveriesOf(org, endpoint, '?status=pending');
+    return pending.length === waiting && pending.every(({ reason }) => text(reason) === 'the endpoint has a rate');
+  });
+  return { endpoint, times };
+}
+
+test.each([600, null])('what waits for its place in a rate goes at the new one: %s', async (ratePerMinute) => {
+  const { endpoint, times } = await waitingForPlaces(1, 3);
+  expect((await org.call('PATCH', endpoint.path, { ratePerMinute })).status).toBe(200);
+  await waitFor(async () => times.length === 4, { timeoutMs: 10_000, what: 'all that waited' });
+});
+
+test('what waits for its place in a rate that is lowered goes no faster than the new one', async () => {
+  const { endpoint, times } = await waitingForPlaces(12, 3);
+  expect((await org.call('PATCH', endpoint.path, { ratePerMinute: 1 })).status).toBe(200);
+  const changed = times.length;
+  await waitFor(async () => {
+    const places = (await deliveriesOf(org, endpoint, '?status=pending'))
+      .map(({ nextAttemptAt }) => Date.parse(text(nextAttemptAt)))
+      .toSorted((one, other) => one - other);
+    const apart = places.slice(1).map((place, nth) => place - (places[nth] ?? 0));
+    return places.length > 1 && apart.every((gap) => gap >= 60_000);
+  });
+  expect(times.length - changed).toBeLessThanOrEqual(1);
+});
+
 test('thousands that wait for one endpoint hold up no deliveries to another', async () => {
   const stuck = await receiver(() => ({ status: 200, delayMs: 14_000 }));
   const busy = await register(org, stuck.url, { eventTypes: ['psa:custom.replayed'] });
