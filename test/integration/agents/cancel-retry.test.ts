@@ -2,6 +2,7 @@
 import { readConfig } from '../../../src/config';
 import { workflowIdOf } from '../../../src/contracts/messages';
 import { connectEngine, type Engine } from '../../../src/engine/connect';
+import { endExecution } from '../../../src/store/execution-writes';
 import { executions } from '../../../src/store/executions';
 import {
   activeAgent,
@@ -118,6 +119,19 @@ describe('cancel', () => {
     expect([answer.status, text(answer.body['status'])]).toEqual([200, 'cancelled']);
     expect(statusesOf(answer.body)).toEqual(['wait skipped', 'mail skipped']);
     expect((await read(org, id))['status']).toBe('cancelled');
+  });
+
+  test('during a delay the rest never runs, also when the engine cannot be told before the delay is over', async () => {
+    const org = await harness.newOrg();
+    await activeAgent(org, definitionWith([{ type: 'delay', id: 'wait', for: '3s' }, call('/too-late')]));
+    const id = await run(org);
+    await waitFor(async () => statusesOf(await read(org, id))[0] === 'wait running');
+    // What a cancel writes; the engine is away and hears of it from the sweep, up to a minute later.
+    const end = { status: 'cancelled', reason: 'cancelled_by_user', error: null, now: new Date() } as const;
+    expect(await endExecution(harness.store, { id, orgId: org.id, ...end })).not.toBeNull();
+    await closed(id);
+    expect(stub.requests.filter(({ path }) => path === '/too-late')).toEqual([]);
+    expect(statusesOf(await read(org, id))).toEqual(['wait skipped', 'call skipped']);
   });
 
   /** Cancels while the request of the step is under way; answers what the cancel said. */
