@@ -109,7 +109,9 @@ export async function reserve(
   const account = await readMonth(store, orgId, month);
   if (!account) return 'no_month';
   if (account.open[id]) return 'already';
-  return account.forgotten_to && account.forgotten_to >= begun ? 'late' : 'insufficient';
+  if (account.forgotten_to && account.forgotten_to >= begun) return 'late';
+  // Since they were asked for, the account was opened or another call gave some back.
+  return account.available >= reservation.credits ? reserve(store, reservation, { begun, now }) : 'insufficient';
 }
 
 /** Books what the call really used, 0 to release it. A repeat finds the tombstone and changes nothing. */

@@ -3,7 +3,7 @@ import { createExecutionCache } from '../../activities/execution-cache';
 import { holdCredits } from '../../activities/holding';
 import { systemClock } from '../../src/clock';
 import { monthOf } from '../../src/domain/credits';
-import { credits, ensureMonth, readMonth } from '../../src/store/credits';
+import { credits, ensureMonth, readMonth, reserve, settle, type Reservation } from '../../src/store/credits';
 import { executions, openExecution } from '../../src/store/executions';
 import { REASON } from '../support/agents';
 import { joinStack, type Harness } from '../support/harness';
@@ -60,4 +60,50 @@ test.each([
   await executions.in(harness.store).updateOne({ _id: id }, { $set: recorded });
   await expect(hold()).rejects.toMatchObject({ type: 'superseded', nonRetryable: false });
   expect(await available()).toBe(100);
+});
+
+describe('what happens while credits are held', () => {
+  const now = new Date();
+  const callOf = (orgId: string, id: string): Reservation => ({
+    orgId,
+    month: monthOf(now),
+    id,
+    agentId: 'agt_x',
+    tier: 'expert',
+    credits: 25,
+  });
+
+  /** Holds credits for a call, while `meanwhile` happens after the store was asked for them and before it is asked why not. */
+  async function holdWhile(orgId: string, meanwhile: () => Promise<unknown>): Promise<string> {
+    const { collection } = credits.in(harness.store);
+    const update = collection.updateOne.bind(collection);
+    const spy = jest.spyOn(collection, 'updateOne').mockImplementationOnce(async (...given) => {
+      const answer = await update(...given);
+      await meanwhile();
+      return answer;
+    });
+    try {
+      return await reserve(harness.store, callOf(orgId, 'exe_late:0'), { begun: now, now });
+    } finally {
+      spy.mockRestore();
+    }
+  }
+
+  const open = (orgId: string, allocation: number) =>
+    ensureMonth(harness.store, { orgId, month: monthOf(now), allocation }, now);
+
+  test('an account that another call opens has credits for this one, too', async () => {
+    const orgId = (await harness.newOrg()).id;
+    expect(await holdWhile(orgId, () => open(orgId, 1_000))).toBe('reserved');
+    expect((await readMonth(harness.store, orgId, monthOf(now)))?.available).toBe(975);
+  });
+
+  test('credits that another call gives back are there for this one', async () => {
+    const orgId = (await harness.newOrg()).id;
+    await open(orgId, 40);
+    const other = callOf(orgId, 'exe_early:0');
+    await reserve(harness.store, other, { begun: now, now });
+    expect(await holdWhile(orgId, () => settle(harness.store, other, 0, now))).toBe('reserved');
+    expect(await holdWhile(orgId, () => Promise.resolve())).toBe('already');
+  });
 });
