@@ -122,32 +122,34 @@ async function perform(
   return { way, reply: await handled(route, { ...call, newId: run.newId, isRepeat: run.isRepeat }, run) };
 }
 
-/** Sets the tag of a reply that has one; true when it is what the client has already. Every read has one. */
-function isKnown({ etag, body }: Reply<Operation>, way: Way | undefined, { request, response }: Exchange): boolean {
-  const mayBeKnown = isRead(request.method);
-  const state = etag ?? (mayBeKnown && body !== undefined ? bodyTag(body) : null);
-  if (state === null) return false;
-  const tag = weakTag(tagIn(state, way));
-  setHeaders(response, { ETag: tag, 'Cache-Control': 'private, no-cache', Vary: VARY });
-  return mayBeKnown && matchesTag(request.headers['if-none-match'], tag);
+/** The tag of a reply that has one: every read has. */
+function tagOf({ etag, body }: Reply<Operation>, way: Way | undefined, request: Request): string | null {
+  const state = etag ?? (isRead(request.method) && body !== undefined ? bodyTag(body) : null);
+  return state === null ? null : weakTag(tagIn(state, way));
 }
 
+/** True when the reply is what the client has already. */
+const isKnown = (tag: string | null, { method, headers }: Request): boolean =>
+  tag !== null && isRead(method) && matchesTag(headers['if-none-match'], tag);
+
 function answer(outcome: Outcome, exchange: Exchange, context: Context): void {
-  const { response, admission } = exchange;
+  const { request, response, admission } = exchange;
   const { way } = outcome;
   if ('replay' in outcome) {
     sendReplay(response, outcome.replay, way, context);
     return;
   }
   const { reply } = outcome;
+  const tag = tagOf(reply, way, request);
+  const known = isKnown(tag, request);
+  // Before anything is said of the reply: a refusal has neither its tag nor leave to be kept.
+  if (!known && admission?.exhausted) throw admission.exhausted;
   if (reply.headers) setHeaders(response, reply.headers);
-  if (isKnown(reply, way, exchange)) {
+  if (tag !== null) setHeaders(response, { ETag: tag, 'Cache-Control': 'private, no-cache', Vary: VARY });
+  if (known) {
     if (admission) setHeaders(response, admission.refund());
     sendNothing(response, 304);
-    return;
-  }
-  if (admission?.exhausted) throw admission.exhausted;
-  if (reply.body === undefined) sendNothing(response, reply.status);
+  } else if (reply.body === undefined) sendNothing(response, reply.status);
   else sendJson(response, reply.status, way ? way.down(reply.body, reply.status) : reply.body);
 }
 

@@ -25,3 +25,11 @@ test('what is not there, and what cannot be asked, is told as 429 like all else'
   expect(await poll(TICKETS)).toEqual([429, true]);
   expect(await poll(TICKETS, known.headers.get('etag') ?? '')).toEqual([304, false]);
 });
+
+test('a refused poll carries nothing of the answer it would have had: a cache that kept it would show it for the answer', async () => {
+  const org = await harness.newOrg({ rate: 1 });
+  await org.call('GET', TICKETS);
+  const refused = await org.call('GET', TICKETS, undefined, { 'if-none-match': 'W/"x"' });
+  expect(refused.status).toBe(429);
+  expect([refused.headers.get('etag'), refused.headers.get('cache-control')]).toEqual([null, 'private, no-store']);
+});
