@@ -40,7 +40,7 @@ const readiness =
       .json({ status: store && engine ? 'ok' : 'unavailable', store, engine });
   };
 
-/** What the router itself refuses, such as a path that is not valid percent-encoding. */
+/** What goes wrong outside every service. */
 const routerError =
   (context: Context, guard: Guard): ErrorRequestHandler =>
   (error, request, response, next) => {

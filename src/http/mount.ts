@@ -2,7 +2,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { Context } from '../context';
 import type { Call, Handler, Handlers, Operation, Reply, ServiceName } from '../contracts/operation';
-import { problem, type Problem } from '../contracts/problem';
+import { problem } from '../contracts/problem';
 import { API_VERSIONS, type VersionTable } from '../contracts/version';
 import { deprecationFault, deprecationHeaders } from '../domain/deprecation';
 import { newId } from '../domain/ids';
@@ -257,19 +257,21 @@ export function serviceRouter(
   given: { guard: Guard; context: Context; versions?: VersionTable },
 ): RequestHandler {
   const parts: MountParts = { versions: API_VERSIONS, ...given };
-  const refuseWith = (refusal: Problem, request: Request, response: Response): void => {
-    setHeaders(response, parts.guard.headersFor(request));
-    refuse(refusal, service, { response, requestId: requestIdOf(response) }, parts.context);
-  };
+  const refuseAs =
+    (...refusal: Parameters<typeof problem>) =>
+    (request: Request, response: Response): void => {
+      setHeaders(response, parts.guard.headersFor(request));
+      refuse(problem(...refusal), service, { response, requestId: requestIdOf(response) }, parts.context);
+    };
   const table = createRouteTable({
-    unknownPath: (request, response) =>
-      refuseWith(problem('not_found', { message: 'No such path on this API.' }), request, response),
+    unknownPath: refuseAs('not_found', { message: 'No such path on this API.' }),
+    malformedPath: refuseAs('invalid_parameter', { message: 'The path is not valid percent-encoding.' }),
     otherMethod: (allow) => (request, response) => {
       response.setHeader('Allow', allow);
       if (request.method === 'OPTIONS') {
         setHeaders(response, parts.guard.headersFor(request));
         sendNothing(response, 204);
-      } else refuseWith(problem('method_not_allowed', { facts: { allowed: allow } }), request, response);
+      } else refuseAs('method_not_allowed', { facts: { allowed: allow } })(request, response);
     },
   });
   const isDocumented = documentedServices.includes(service);

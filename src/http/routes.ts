@@ -7,6 +7,8 @@ type Answering = (request: Request, response: Response) => void;
 /** What is done where there is no route. */
 interface Otherwise {
   unknownPath: Answering;
+  /** The path is not valid percent-encoding. */
+  malformedPath: Answering;
   /** `allow` is the header of that name. */
   otherMethod: (allow: string) => Answering;
 }
@@ -28,7 +30,7 @@ const PARAMETER_LENGTH_MAX = 16_384;
 const ANY = 'GET';
 
 /** Builds an empty table. */
-export function createRouteTable({ unknownPath, otherMethod }: Otherwise): RouteTable {
+export function createRouteTable({ unknownPath, malformedPath, otherMethod }: Otherwise): RouteTable {
   const tree = createTree({
     caseSensitive: true,
     ignoreTrailingSlash: true,
@@ -59,7 +61,7 @@ export function createRouteTable({ unknownPath, otherMethod }: Otherwise): Route
       const found = tree.find(ANY, request.url);
       if (!found) return unknownPath(request, response);
       const place = found.store as Place | undefined;
-      if (!place) return next(Object.assign(new URIError('The path is not valid percent-encoding.'), { status: 400 }));
+      if (!place) return malformedPath(request, response);
       request.params = found.params as Record<string, string>;
       const handler = place.routes.get(request.method === 'HEAD' ? 'GET' : request.method);
       return handler ? handler(request, response, next) : place.otherwise(request, response);

@@ -10,12 +10,18 @@ beforeAll(() => {
 });
 afterAll(() => harness.close());
 
-test('400: a path that is not valid percent-encoding is refused in the usual shape', async () => {
+test('400: a path that is not valid percent-encoding is refused in the usual shape of its service', async () => {
   const org = await harness.newOrg();
   const answer = await org.call('GET', '/agents/api/agents/%E0%A4%A');
   expect(answer.status).toBe(400);
-  expect(answer.headers.get('content-type')).toContain('json');
-  expect(answer.text).not.toContain('node_modules');
+  const message = 'The path is not valid percent-encoding.';
+  expect(answer.body).toMatchObject({ error: 'invalid_parameter', message, status: 400 });
+  expect(answer.headers.has('x-spec-hash')).toBe(true);
+  const other = await org.call('GET', '/psa/api/tickets/%E0%A4%A');
+  expect([other.status, other.body]).toEqual([
+    400,
+    { error: message, code: 'INVALID_PARAMETER', details: {}, requestId: other.headers.get('x-request-id') },
+  ]);
 });
 
 test('400: a field name with a NUL character is refused, nothing is stored', async () => {
