@@ -9,11 +9,8 @@ import { checkDefinition } from '../../domain/definition/check';
 import { matchesVersion, recordTag, weakTag } from '../../domain/etag';
 import { schemaProblem } from '../../domain/json-schema';
 import * as store from '../../store/agents';
-import { pauseApart } from '../../store/lost-race';
+import { untilWon } from '../../store/lost-race';
 import { readTenant } from '../../store/tenants';
-
-/** How often a change is tried again when another one came first. */
-const CHANGE_ATTEMPTS = 20;
 
 /** Fills in what an author may leave out. Defaults live here, not in the schema, where a union would misplace them. */
 export const definitionOf = (body: CreateAgent): AgentDefinition => ({
@@ -119,14 +116,13 @@ async function untilChanged(
   at: Wanted,
   attempt: (record: store.AgentRecord) => Promise<store.AgentRecord | null>,
 ): Promise<store.AgentRecord> {
-  for (let tries = 0; tries < CHANGE_ATTEMPTS; tries += 1) {
+  const changed = await untilWon(async () => {
     const record = await store.findAgent(context.store, at.orgId, at.id);
     if (!record) throw problem('agent_not_found');
     requireVersion(at.ifMatch, { id: record._id, version: record.version });
-    const changed = await attempt(record);
-    if (changed) return changed;
-    await pauseApart(tries);
-  }
+    return attempt(record);
+  });
+  if (changed) return changed;
   throw problem('version_conflict', { message: 'The agent is being changed by others all the time; try again.' });
 }
 

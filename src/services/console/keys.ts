@@ -19,7 +19,7 @@ import {
   type KeyRecord,
 } from '../../store/keys';
 import { raiseEpoch } from '../../store/guards';
-import { pauseApart } from '../../store/lost-race';
+import { untilWon } from '../../store/lost-race';
 import { readUsage, type UsageFigures } from '../../store/usage';
 import { requireFutureExpiry, requireGrantable } from './key-rules';
 import { issuedHeaders, readTagOf, requireMatch, tagOf, type Headers } from './record-tags';
@@ -33,10 +33,6 @@ const PATH = '/console/api/api-keys';
 /** Keys of an org that are not revoked. */
 const KEYS_MAX = 100;
 const OVERLAP_SECONDS = 86_400;
-/** How often a change is tried again when another one came first. */
-const CHANGE_ATTEMPTS = 8;
-/** A rotation must end the old key, however many others edit it. */
-const SHORTEN_ATTEMPTS = 50;
 const UNUSED: UsageFigures = { totalRequests: 0, requests30d: 0, errorRate: null, lastUsedAt: null };
 
 const isoOrNull = (moment: Date | null): string | null => moment?.toISOString() ?? null;
@@ -84,9 +80,11 @@ async function presented(context: Context, principal: Principal, key: KeyRecord)
   return present(key, { now, tier: principal.tier, usage: usage.get(key._id) });
 }
 
+const noSuchKey = () => problem('not_found', { message: 'No such API key in this org.' });
+
 async function ownKey(context: Context, principal: Principal, id: string): Promise<KeyRecord> {
   const key = await findKey(context.store, principal.orgId, id);
-  if (!key) throw problem('not_found', { message: 'No such API key in this org.' });
+  if (!key) throw noSuchKey();
   return key;
 }
 
@@ -153,15 +151,14 @@ async function change(
   fields: Parameters<typeof changeKey>[2],
   headers: Headers,
 ): Promise<KeyRecord> {
-  let current: KeyRecord | null = held;
-  for (let attempt = 0; attempt < CHANGE_ATTEMPTS && current; attempt += 1) {
+  const changed = await untilWon(async (lost) => {
+    const current = lost === 0 ? held : await findKey(context.store, held.orgId, held._id);
+    if (!current) throw noSuchKey();
     requireMatch(headers, current);
     requireActive(current, context.clock.now());
-    const changed = await changeKey(context.store, current, fields);
-    if (changed) return changed;
-    await pauseApart(attempt);
-    current = await findKey(context.store, held.orgId, held._id);
-  }
+    return changeKey(context.store, current, fields);
+  });
+  if (changed) return changed;
   throw problem('version_conflict');
 }
 
@@ -259,14 +256,11 @@ export const keyHandlers: KeyHandlers = {
 
 /** Ends the old key at `endsAt` at the latest, whatever else is being edited about it. */
 async function shorten(context: Context, held: KeyRecord, endsAt: Date): Promise<void> {
-  let current: KeyRecord | null = held;
-  for (let attempt = 0; attempt < SHORTEN_ATTEMPTS; attempt += 1) {
-    if (!current || current.revokedAt) return;
-    if (current.expiresAt && current.expiresAt <= endsAt) return;
+  const ended = await untilWon(async (lost) => {
+    const current = lost === 0 ? held : await findKey(context.store, held.orgId, held._id);
+    if (!current || current.revokedAt || (current.expiresAt && current.expiresAt <= endsAt)) return held;
     const shortened = { to: endsAt, from: lastingExpiry(current) };
-    if (await changeKey(context.store, current, { expiresAt: endsAt, shortened })) return;
-    await pauseApart(attempt);
-    current = await findKey(context.store, held.orgId, held._id);
-  }
-  throw new Error(`The end of the key ${held._id} could not be written`);
+    return changeKey(context.store, current, { expiresAt: endsAt, shortened });
+  });
+  if (!ended) throw new Error(`The end of the key ${held._id} could not be written`);
 }

@@ -24,7 +24,7 @@ import {
 } from '../../store/webhooks';
 import { takeBackPlaces } from '../../store/deliveries';
 import { raiseEpoch } from '../../store/guards';
-import { pauseApart } from '../../store/lost-race';
+import { untilWon } from '../../store/lost-race';
 import { issuedHeaders, readTagOf, requireMatch, tagOf, type Headers } from './record-tags';
 import { eventTypeEntries, presented } from './webhook-view';
 
@@ -46,12 +46,13 @@ export const WEBHOOKS_MAX = 20;
 const OVERLAP_SECONDS = 86_400;
 /** Secrets that sign at the same time: the current one and those that run out. */
 const SECRETS_MAX = 5;
-const CHANGE_ATTEMPTS = 8;
+
+const noSuchWebhook = () => problem('not_found', { message: 'No such webhook in this org.' });
 
 /** The org's endpoint, or a refusal. */
 export async function ownWebhook(context: Context, { orgId }: Principal, id: string): Promise<WebhookRecord> {
   const record = await findWebhook(context.store, orgId, id);
-  if (!record) throw problem('not_found', { message: 'No such webhook in this org.' });
+  if (!record) throw noSuchWebhook();
   return record;
 }
 
@@ -86,14 +87,13 @@ async function change(
   make: (current: WebhookRecord) => WebhookChange,
   headers: Headers,
 ): Promise<WebhookRecord> {
-  let current: WebhookRecord | null = held;
-  for (let attempt = 0; attempt < CHANGE_ATTEMPTS && current; attempt += 1) {
+  const changed = await untilWon(async (lost) => {
+    const current = lost === 0 ? held : await findWebhook(context.store, held.orgId, held._id);
+    if (!current) throw noSuchWebhook();
     requireMatch(headers, current);
-    const changed = await changeWebhook(context.store, current, make(current));
-    if (changed) return changed;
-    await pauseApart(attempt);
-    current = await findWebhook(context.store, held.orgId, held._id);
-  }
+    return changeWebhook(context.store, current, make(current));
+  });
+  if (changed) return changed;
   throw problem('version_conflict');
 }
 
@@ -235,13 +235,12 @@ export const webhookHandlers: WebhookHandlers = {
   },
 
   async deleteWebhook({ params, principal, context, headers }) {
-    let held = await ownWebhook(context, principal, params.id);
-    for (let attempt = 0; attempt < CHANGE_ATTEMPTS; attempt += 1) {
+    const removed = await untilWon(async () => {
+      const held = await ownWebhook(context, principal, params.id);
       requireMatch(headers, held);
-      if (await removeWebhook(context.store, held)) return { status: 204 };
-      await pauseApart(attempt);
-      held = await ownWebhook(context, principal, params.id);
-    }
+      return (await removeWebhook(context.store, held)) ? held : null;
+    });
+    if (removed) return { status: 204 };
     throw problem('version_conflict');
   },
 

@@ -13,11 +13,9 @@ import {
   type PortalSessionRecord,
   type Whose,
 } from '../../store/portal-sessions';
+import { untilWon } from '../../store/lost-race';
 import { changeResource, findResource, pendingOf } from '../../store/resources';
 import { PORTAL_SESSION_LIFETIME_MS, portalTokens } from '../../tokens/portal-token';
-
-/** Writers of one client user at the same time go one after the other. */
-const ATTEMPTS_MAX = 8;
 
 /** How somebody came in. */
 export interface Entry {
@@ -63,10 +61,10 @@ async function noteSignIn(
 ) {
   const row = resourceOf('client-users');
   const place = { row, tenantId: orgId };
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+  const noted = await untilWon(async () => {
     const before = await findResource(context.store, place, userId);
     const user = before as ClientUser | null;
-    if (!before || !user || user.status === 'suspended' || !mayEnter(user)) return null;
+    if (!before || !user || user.status === 'suspended' || !mayEnter(user)) return { user: null };
     const now = context.clock.now().toISOString();
     const signedIn = { status: 'active', lastLoginAt: now, version: before.version + 1, updatedAt: now };
     const after: AnyRecord = { ...before, ...signedIn };
@@ -81,10 +79,11 @@ async function noteSignIn(
         after: await labelsFor(context.store, place, after),
       },
     });
-    if ((await changeResource(context.store, place, { before, after }, events)) !== 'written') continue;
+    if ((await changeResource(context.store, place, { before, after }, events)) !== 'written') return null;
     if (events.length > 0) context.outbox.publishSoon(pendingOf(context.store, row, after.id, events));
-    return user;
-  }
+    return { user };
+  });
+  if (noted) return noted.user;
   throw problem('conflict', { message: 'This client user is being changed by many requests at once; try again.' });
 }
 

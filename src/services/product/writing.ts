@@ -5,13 +5,10 @@ import { recordTag } from '../../domain/etag';
 import { settleSoon } from '../../events/follow-ups';
 import type { Actor } from '../../events/record-events';
 import type { AnyRecord, Resource } from '../../resources/resource';
-import { pauseApart } from '../../store/lost-race';
+import { untilWon } from '../../store/lost-race';
 import { findHolder, pendingOf, type Place, type WriteOutcome } from '../../store/resources';
 import type { ProductCall, ProductReply } from './call';
 import { checkAlone } from './singleton';
-
-/** Writers of one record at the same time go one after the other; more in a row than this is refused. */
-const ATTEMPTS_MAX = 8;
 
 /** Names the record that has one of the external references. */
 async function duplicateReference({ context }: ProductCall, place: Place, wanted: AnyRecord): Promise<Problem> {
@@ -56,11 +53,8 @@ export const shown = (status: number, record: AnyRecord): ProductReply => ({
 
 /** Repeats a change on the record's newest version until nobody was faster. `attempt` answers null when somebody was. */
 export async function untilWritten(row: Resource, attempt: () => Promise<ProductReply | null>): Promise<ProductReply> {
-  for (let tries = 0; tries < ATTEMPTS_MAX; tries += 1) {
-    const reply = await attempt();
-    if (reply) return reply;
-    await pauseApart(tries);
-  }
+  const reply = await untilWon(attempt);
+  if (reply) return reply;
   throw problem('conflict', { message: `This ${row.nouns[0]} is being changed by many requests at once; try again.` });
 }
 

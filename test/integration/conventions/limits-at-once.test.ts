@@ -52,7 +52,7 @@ test('changes at once without If-Match all take effect, and a rotation among the
   const org = await harness.newOrg();
   const owner = await asOwner(org);
   const all = (call: Call, path: string, field: string) =>
-    Promise.all(Array.from({ length: 20 }, (_unused, index) => call('PATCH', path, { [field]: `Edit ${index}` })));
+    Promise.all(Array.from({ length: 60 }, (_unused, index) => call('PATCH', path, { [field]: `Edit ${index}` })));
   const endpoint = { url: 'https://hooks.example.com/x', eventTypes: ['psa:custom.*'] };
   const made = await org.call('POST', '/console/api/webhooks', endpoint);
   const changed = await all(callOf(org), `/console/api/webhooks/${text(made.body['id'])}`, 'description');
