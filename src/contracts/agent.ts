@@ -1,7 +1,7 @@
 /** Agents: an org-scoped automation with a trigger, conditions and ordered steps. */
 import type { Condition, Filter } from './condition';
 import { EVENT_CATEGORIES } from './event';
-import { EVENT_TYPE_LENGTH_MAX } from './patterns';
+import { EVENT_TYPE_LENGTH_MAX, HEADING_PATTERN } from './patterns';
 import type { Step } from './step';
 import { Closed, Enum, Json, Nullable, Reference, Timestamp, Type, type Static } from './schema';
 
@@ -41,7 +41,7 @@ const definition = {
 export const AgentName = Type.String({
   minLength: 1,
   maxLength: 120,
-  pattern: '^[^\\S\\r\\n\\v\\f\\u0085\\u2028\\u2029]*[^\\s\\u0085][^\\r\\n\\v\\f\\u0085\\u2028\\u2029]*$',
+  pattern: HEADING_PATTERN,
   description: 'One line that is not blank',
 });
 

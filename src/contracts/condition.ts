@@ -1,4 +1,5 @@
 /** Rules over data: trigger filters, agent conditions, a step's `when` and a branch's choice share one grammar. */
+import { PLACE_PATTERN } from './patterns';
 import { Anything, Closed, Enum, Reference, Type, type Static } from './schema';
 
 export const OPERATORS = [
@@ -30,7 +31,7 @@ export const OPERATORS = [
 export type Operator = (typeof OPERATORS)[number];
 
 export const FieldPath = Type.String({
-  pattern: '^[A-Za-z_][A-Za-z0-9_-]*(\\.[A-Za-z0-9_-]+){0,11}$',
+  pattern: PLACE_PATTERN,
   maxLength: 200,
   description: 'Dotted path, for example `priority` or `steps.triage.output.label`',
 });

@@ -1,5 +1,6 @@
 /** API keys as the console shows and takes them: one shape for platform and mail keys. */
 import { MAIL_SCOPES, PRODUCT_SCOPES, TIERS } from './principal';
+import { NOT_BLANK_PATTERN } from './patterns';
 import { VERSION_DATES } from './version';
 import { Closed, Enum, Id, Nullable, NullableTimestampOrDay, Timestamp, Type, type Static } from './schema';
 
@@ -11,7 +12,7 @@ export type KeyStatus = (typeof KEY_STATUSES)[number];
 const KEY_NAME_MAX = 120;
 const OVERLAP_SECONDS_MAX = 604_800;
 
-const Name = () => Type.String({ minLength: 1, maxLength: KEY_NAME_MAX, pattern: '\\S' });
+const Name = () => Type.String({ minLength: 1, maxLength: KEY_NAME_MAX, pattern: NOT_BLANK_PATTERN });
 const Expiry = () =>
   Type.Optional(
     NullableTimestampOrDay({

@@ -55,8 +55,14 @@ export const Tagged = <Union>(field: string, members: TSchema[], options: object
 /** A reference to a schema by its `$id`, for definitions that contain themselves. */
 export const Reference = <Value>(id: string) => Type.Unsafe<Value>({ $ref: id });
 
+/** What every id fits. */
+export const ID_PATTERN = '^[A-Za-z0-9_-]{1,64}$';
+
 /** An opaque record identifier. */
-export const Id = (options: object = {}) => Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', ...options });
+export const Id = (options: object = {}) => Type.String({ pattern: ID_PATTERN, ...options });
+
+/** A whole number and its unit. */
+export const DURATION_PATTERN = '^[1-9][0-9]{0,5}(s|m|h|d)$';
 
 /** A length of time such as `30s`, `15m`, `24h` or `7d`. */
-export const Duration = (options: object = {}) => Type.String({ pattern: '^[1-9][0-9]{0,5}(s|m|h|d)$', ...options });
+export const Duration = (options: object = {}) => Type.String({ pattern: DURATION_PATTERN, ...options });

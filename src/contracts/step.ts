@@ -1,5 +1,6 @@
 /** Step definitions: what an agent may do, told apart by `type`. */
 import { ConditionReference, type Condition } from './condition';
+import { STEP_ID_PATTERN, VARIABLE_PATTERN } from './patterns';
 import { Anything, Closed, Duration, Enum, Json, Reference, Tagged, Type, type Static, type TSchema } from './schema';
 
 export const MODEL_TIERS = ['quick', 'standard', 'premium', 'expert'] as const;
@@ -8,7 +9,7 @@ export type ModelTier = (typeof MODEL_TIERS)[number];
 export const CHANNELS = ['email', 'sms', 'slack', 'teams', 'webhook'] as const;
 
 export const StepId = Type.String({
-  pattern: '^[a-z][a-z0-9_-]{0,63}$',
+  pattern: STEP_ID_PATTERN,
   description: 'Name of the step, unique in the agent; later steps refer to it as `steps.<id>.output`',
 });
 
@@ -101,7 +102,7 @@ export const HttpRequestStep = step('http_request', 'HttpRequestStep', {
 export const DelayStep = step('delay', 'DelayStep', { for: Duration({ description: 'At most 30 days' }) });
 
 export const SetVariablesStep = step('set_variables', 'SetVariablesStep', {
-  values: Json({ minProperties: 1, maxProperties: 50, propertyNames: { pattern: '^[a-z][a-z0-9_]{0,63}$' } }),
+  values: Json({ minProperties: 1, maxProperties: 50, propertyNames: { pattern: VARIABLE_PATTERN } }),
 });
 
 const Steps = Type.Array(Reference<unknown>('Step'), { minItems: 1, maxItems: 20 });

@@ -1,5 +1,5 @@
 /** Webhooks as the console shows and takes them: endpoints, the deliveries made to them and the log of events. */
-import { OPERATORS } from './condition';
+import { FieldPath, OPERATORS } from './condition';
 import { Anything, Closed, Enum, Id, Json, Nullable, Timestamp, Type, type Static } from './schema';
 import { VERSION_DATES } from './version';
 
@@ -29,7 +29,7 @@ const Pattern = () =>
 /** One comparison on the event's payload, by the field names of the event catalog. All must hold. */
 const WebhookFilter = Closed(
   {
-    field: Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_-]*(\\.[A-Za-z0-9_-]+){0,11}$', maxLength: 200 }),
+    field: FieldPath,
     operator: Enum(OPERATORS),
     value: Type.Optional(Anything({ description: 'What to compare with; its shape follows the operator' })),
     caseSensitive: Type.Optional(Type.Boolean()),

@@ -158,9 +158,16 @@ const isSaidByEnum = (error: ErrorObject, all: ErrorObject[]): boolean =>
   error.data === null &&
   all.some((other) => other.keyword === 'enum' && other.parentSchema === error.parentSchema);
 
+/** Of an empty text nothing more needs to be said. */
+const isSaidByLength = (error: ErrorObject, all: ErrorObject[]): boolean =>
+  error.keyword === 'pattern' &&
+  error.data === '' &&
+  all.some((other) => other.keyword === 'minLength' && other.parentSchema === error.parentSchema);
+
 /** `if`, `oneOf`, `anyOf` and `propertyNames` only say that their members failed; the members' own errors are the useful ones. */
 const isNoise = (error: ErrorObject, all: ErrorObject[]): boolean =>
   isSaidByEnum(error, all) ||
+  isSaidByLength(error, all) ||
   (NESTING.includes(error.keyword) &&
     all.some((other) => other.instancePath.startsWith(error.instancePath) && other !== error));
 

@@ -1,6 +1,7 @@
 /** The words a resource's fields are declared with: what a field holds, who sets it and how lists may use it. */
 
 import { IP_PATTERN, KEY_PATTERN, LINE_PATTERN, PHONE_PATTERN, WEB_ADDRESS_PATTERN } from '../contracts/patterns';
+import { ID_PATTERN } from '../contracts/schema';
 import { invoiceLines, MONEY_MAX, type InvoiceLine } from './invoice-lines';
 
 /** How a field is stored, compared and filtered. */
@@ -127,8 +128,6 @@ function make<Value>(kind: FieldKind, schema: ValueSchema, target: string | null
 const PRODUCTS = ['psa', 'crm', 'books', 'rmm', 'security', 'defend', 'backups', 'voice', 'portal', 'console'] as const;
 
 const LINE_MAX = 255;
-
-const ID_PATTERN = '^[A-Za-z0-9_-]{1,64}$';
 
 const text = (maxLength: number, more: ValueSchema = {}): Field<string, false> =>
   make('string', { type: 'string', maxLength, ...more });

@@ -6,6 +6,7 @@ import { EventCatalogEntry, EventInput, EventLogEntry, EVENT_CATEGORIES, IngestR
 import { Execution, ExecutionSummary, EXECUTION_STATUSES } from '../execution';
 import { operation } from '../operation';
 import { Limit } from '../page';
+import { EVENT_ADDRESS_PATTERN } from '../patterns';
 import type { Access, Permission } from '../principal';
 import { Closed, Enum, Id, Nullable, TimestampOrDay, Type } from '../schema';
 import { CloneTemplate, Template, TEMPLATE_CATEGORIES } from '../template';
@@ -220,7 +221,7 @@ const intake = {
   explainEvent: operation({
     id: 'explainEvent', service: 'agents', method: 'GET', path: '/api/event-log/:id', tag: 'Events',
     summary: 'Read an event and why each agent ran, or did not run, for it',
-    access: access('events:read'), params: Closed({ id: Type.String({ pattern: '^[A-Za-z0-9._:~-]{1,128}$' }) }),
+    access: access('events:read'), params: Closed({ id: Type.String({ pattern: EVENT_ADDRESS_PATTERN }) }),
     responses: { 200: EventLogEntry }, errors: ['event_not_found'],
   }),
 };

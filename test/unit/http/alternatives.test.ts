@@ -1,6 +1,6 @@
 /** What a value must be that fails every member of an `anyOf` is said in one finding. */
-import { Enum, Nullable, Timestamp, Type, type TSchema } from '../../../src/contracts/schema';
-import { CreateAgent } from '../../../src/contracts/agent';
+import { Duration, Enum, Nullable, Timestamp, Type, type TSchema } from '../../../src/contracts/schema';
+import { AgentName, CreateAgent } from '../../../src/contracts/agent';
 import { EventInput } from '../../../src/contracts/event';
 import { bodyValidator } from '../../../src/http/validate';
 
@@ -30,6 +30,16 @@ test.each<[string, TSchema, unknown, string[]]>([
   ['null where it may not be', Named, null, ['/field: must be object and cannot be null']],
 ])('%s', (_name, schema, value, expected) => {
   expect(findings(schema, value)).toEqual(expected);
+});
+
+test('a value that does not match is told what it must be, and an empty one only that', () => {
+  const duration = Type.Object({ for: Duration(), name: AgentName });
+  const messages = (value: unknown) => bodyValidator(duration)(value).map(({ message }) => message);
+  expect(messages({ for: '5 minutes', name: ' \t ' })).toEqual([
+    'must be a length of time: a whole number with s, m, h or d, such as 30s, 5m, 24h or 7d',
+    'must be one line that is not blank',
+  ]);
+  expect(messages({ for: '5m', name: '' })).toEqual(['must NOT have fewer than 1 characters']);
 });
 
 test('what was meant is still suggested', () => {
