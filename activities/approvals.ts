@@ -66,12 +66,22 @@ async function approvalRecord(deps: Deps, record: ExecutionRecord, slot: number)
   };
 }
 
+/** A gate of an execution that is over: what an attempt before this one has opened is closed, and nothing else opened. */
+async function staysClosed(deps: Deps, record: ExecutionRecord, slot: number): Promise<GateOpened> {
+  const now = deps.clock.now();
+  await denyGates(deps, record._id, now);
+  const { path } = stepOf(record, slot);
+  const { seq, status } = record;
+  return { approval_id: approvalIdFor(record._id, path), expires_at: now.toISOString(), seq, status, ended: true };
+}
+
 /**
  * Opens a gate: approval first, then the execution's status. An execution that was cancelled in between closes the
  * approval again, so nobody can decide for an execution that is over.
  */
 export async function openApproval(deps: Deps, input: StepInput): Promise<GateOpened> {
   const { stored, record } = await readForStep(deps, input, true);
+  if (hasEnded(record.status)) return staysClosed(deps, record, input.slot);
   const asked = await approvalRecord(deps, record, input.slot).catch((error: unknown) => {
     throw unrenderable(error);
   });
@@ -81,7 +91,7 @@ export async function openApproval(deps: Deps, input: StepInput): Promise<GateOp
   const until = approval.status === 'pending' ? approval.expires_at : now;
   const opened = { approval_id: approval._id, expires_at: until.toISOString() };
   const isPassed = record.steps[input.slot]?.status === 'completed';
-  if (isPassed) return { ...opened, seq: record.seq, status: record.status, ended: hasEnded(record.status) };
+  if (isPassed) return { ...opened, seq: record.seq, status: record.status, ended: false };
   const written = await writeExecution(deps.store, {
     known: stored,
     now,
@@ -98,9 +108,7 @@ export async function openApproval(deps: Deps, input: StepInput): Promise<GateOp
     deps.cache.put(written);
     return { ...opened, seq: written.seq, status: written.status, ended: false };
   }
-  await denyGates(deps, record._id, now);
-  const ended = await readRunning(deps, { execution_id: record._id, seq: -1 });
-  return { ...opened, seq: ended.seq, status: ended.status, ended: true };
+  return staysClosed(deps, await readRunning(deps, { execution_id: record._id, seq: -1 }), input.slot);
 }
 
 type Proposal = { decision: Decision; note?: string } | 'expired' | 'cancelled' | null;

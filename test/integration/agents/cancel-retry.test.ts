@@ -134,6 +134,17 @@ describe('cancel', () => {
     expect(statusesOf(await read(org, id))).toEqual(['wait skipped', 'call skipped']);
   });
 
+  test('during a delay asks nobody, also when the engine cannot be told before the delay is over', async () => {
+    const org = await harness.newOrg();
+    await activeAgent(org, definitionWith([{ type: 'delay', id: 'wait', for: '2s' }, GATE]));
+    const id = await run(org);
+    await waitFor(async () => statusesOf(await read(org, id))[0] === 'wait running');
+    const end = { status: 'cancelled', reason: 'cancelled_by_user', error: null, now: new Date() } as const;
+    expect(await endExecution(harness.store, { id, orgId: org.id, ...end })).not.toBeNull();
+    await closed(id);
+    expect((await org.call('GET', `/agents/api/approvals?execution_id=${id}`)).body['approvals']).toEqual([]);
+  });
+
   /** Cancels while the request of the step is under way; answers what the cancel said. */
   async function cancelledAtWork(org: TestOrg, path: string, more: Record<string, unknown> = {}): Promise<Body> {
     await activeAgent(org, definitionWith([{ ...call(path), ...more }, mailTo('never@example.com')]));
