@@ -3,7 +3,7 @@ import { Client, Connection } from '@temporalio/client';
 import { randomUUID } from 'node:crypto';
 import { readConfig } from '../../src/config';
 import { answerQuestions } from './child';
-import { GATE_REST_MS, inLanes, pause, type BareRound, type Played, type Shape } from './lanes';
+import { GATE_REST_MS, inLanes, pause, type BareRound, type BareShape, type Played } from './lanes';
 
 const { temporal } = readConfig();
 
@@ -17,7 +17,7 @@ async function runGated(client: Client): Promise<number> {
   return performance.now() - startedAt;
 }
 
-async function runOnce(client: Client, shape: Shape): Promise<number> {
+async function runOnce(client: Client, shape: BareShape): Promise<number> {
   if (shape === 'gated') return runGated(client);
   const startedAt = performance.now();
   const options = { taskQueue: temporal.taskQueue, workflowId: `bare_${randomUUID()}`, args: [] };

@@ -1,10 +1,13 @@
 /** A worker without product code, created as the product creates its own. Runs in a process of its own. */
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { readConfig } from '../../src/config';
+import { createBareCalls } from './bare-calls';
 import { answerQuestions } from './child';
+import { OUTSIDE_ADDRESSES, type OutsideAddresses } from './messages';
 
 async function main(): Promise<void> {
   const { temporal } = readConfig();
+  const outside = JSON.parse(process.env[OUTSIDE_ADDRESSES] ?? '') as OutsideAddresses;
   Runtime.install({
     telemetryOptions: { logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } } },
     shutdownSignals: [],
@@ -15,7 +18,7 @@ async function main(): Promise<void> {
     namespace: temporal.namespace,
     taskQueue: temporal.taskQueue,
     workflowBundle: { codePath: temporal.workflowBundle },
-    activities: { nothing: () => Promise.resolve() },
+    activities: { nothing: () => Promise.resolve(), ...createBareCalls(outside) },
     maxConcurrentActivityTaskExecutions: temporal.activitySlots,
     maxConcurrentLocalActivityExecutions: 200,
     maxCachedWorkflows: temporal.cachedWorkflows,

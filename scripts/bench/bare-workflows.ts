@@ -1,5 +1,6 @@
 /** The shapes of our executions with nothing in them: what the engine alone costs. */
 import { condition, defineSignal, proxyActivities, proxyLocalActivities, setHandler } from '@temporalio/workflow';
+import type { BareCalls } from './bare-calls';
 
 interface BareActivities {
   nothing(): Promise<void>;
@@ -7,7 +8,7 @@ interface BareActivities {
 
 const STEPS = 3;
 const local = proxyLocalActivities<BareActivities>({ startToCloseTimeout: '10s' });
-const remote = proxyActivities<BareActivities>({ startToCloseTimeout: '30s' });
+const remote = proxyActivities<BareActivities & BareCalls>({ startToCloseTimeout: '30s' });
 const go = defineSignal('go');
 
 /** Like three light steps. */
@@ -18,6 +19,13 @@ export async function light(): Promise<void> {
 /** Like three steps that touch the outside. */
 export async function outside(): Promise<void> {
   for (let step = 0; step < STEPS; step += 1) await remote.nothing();
+}
+
+/** Like three steps that touch the outside, with what they touch. */
+export async function calling(): Promise<void> {
+  await remote.ask();
+  await remote.mail();
+  await remote.call();
 }
 
 /** Like a gate: waits for its signal, then ends. */

@@ -16,9 +16,12 @@ export interface Load {
 /** What executions are made of: three light steps, three that touch the outside, or a gate. */
 export type Shape = 'light' | 'outside' | 'gated';
 
+/** What bare workflows are made of: as ours, with nothing in them; or `calling`, which makes the calls of `outside`. */
+export type BareShape = Shape | 'calling';
+
 /** What the bare client is asked to play. */
 export interface BareRound extends Load {
-  shape: Shape;
+  shape: BareShape;
 }
 
 /** How long a gate is left alone before its decision, so that its workflow is really waiting. */

@@ -9,6 +9,9 @@ export interface OutsideAddresses {
   HTTP_URL: string;
 }
 
+/** The setting by which the bare worker learns of them, as JSON. */
+export const OUTSIDE_ADDRESSES = 'OUTSIDE_ADDRESSES';
+
 /** In front of the milliseconds that the creation of a worker took. */
 export const WORKER_CREATED = 'worker created in ';
 

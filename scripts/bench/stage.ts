@@ -11,7 +11,7 @@ import { choosePort } from '../services/ports';
 import { ROOT, startChild, type Child } from './child';
 import type { Groups } from './cpu';
 import { profiling, staged, startGround, type Ground, type Undo } from './ground';
-import { OUTSIDE_READY, type OutsideAddresses } from './messages';
+import { OUTSIDE_ADDRESSES, OUTSIDE_READY, type OutsideAddresses } from './messages';
 import { createProduct, type Product } from './product';
 import { createCallers, type Caller } from './tenants';
 
@@ -98,12 +98,16 @@ export async function startProduct(options: ProductOptions): Promise<{ api: Chil
   return { api, worker };
 }
 
-async function startBare(folder: string, temporalAddress: string): Promise<{ worker: Child; client: Child }> {
+async function startBare(
+  { folder, services }: Ground,
+  outside: OutsideAddresses,
+): Promise<{ worker: Child; client: Child }> {
   const env = {
     SIGNALBOX_MODE: 'development',
-    TEMPORAL_ADDRESS: temporalAddress,
+    TEMPORAL_ADDRESS: services.temporalAddress,
     TEMPORAL_TASK_QUEUE: 'bare',
     WORKFLOW_BUNDLE: await bareBundle(folder),
+    [OUTSIDE_ADDRESSES]: JSON.stringify(outside),
   };
   const script = (name: string): Promise<Child> =>
     startChild({
@@ -132,7 +136,7 @@ async function build({ log, requests, profileFolder }: StageOptions, undo: Undo)
     nodeArguments: profiling(profileFolder),
   });
   undo.add(() => Promise.all([api.stop(), worker.stop()]));
-  const bare = await startBare(folder, services.temporalAddress);
+  const bare = await startBare(ground, outside);
   undo.add(() => Promise.all([bare.client.stop(), bare.worker.stop()]));
 
   const config = readConfig(env);
