@@ -77,7 +77,7 @@ export const invoices = resource({
     notes: field.text(),
   },
   label: 'number',
-  lists: ['number', 'companyId', 'contactId', 'entityId', 'status'],
+  lists: ['companyId', 'contactId', 'entityId', 'status'],
   states: {
     field: 'status',
     initial: ['draft', 'sent'],

@@ -76,7 +76,7 @@ export const tickets = resource({
   fields: ticketFields,
   label: 'subject',
   hasNotes: true,
-  lists: ['number', 'contactId', 'assigneeId', 'companyId', 'boardId', 'status', 'priority'],
+  lists: ['contactId', 'assigneeId', 'companyId', 'boardId', 'status', 'priority'],
   states: { field: 'status', from: { closed: (ticket, now) => (canReopen(ticket, now) ? ['open'] : []) } },
   computed: (after, before, now) => ({
     resolvedAt: isOpen(after) ? null : (after.resolvedAt ?? now),

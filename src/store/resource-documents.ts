@@ -71,8 +71,13 @@ const shapeOf = (row: Resource): TObject =>
 /** The index that finds a record by its name in another system, and keeps that name unique in the tenant. */
 export const EXTERNAL_REFS_INDEX = 'external_refs';
 
-/** The index that finds tombstones by age, and the moment it begins with: partial indexes know no "not null". */
-export const TOMBSTONES_INDEX = 'tombstones';
+const TOMBSTONES_INDEX = 'tombstones';
+const DUE_INDEX = 'due';
+
+/** The index that finds tombstones by age: records with a moment to come have one that begins with it. */
+export const tombstonesIndex = (row: Resource): string => (row.timer ? DUE_INDEX : TOMBSTONES_INDEX);
+
+/** The moment tombstones begin with: partial indexes know no "not null". */
 export const TOMBSTONES_FROM = new Date(0);
 
 /** The index a list uses that has one value for `filter` (or none) and is ordered by `orderBy`. */
@@ -112,10 +117,15 @@ function indexesOf(row: Resource): Index[] {
       where: { refKeys: { $exists: true } },
     },
     ...(row.isSingleton ? [SINGLE_INDEX] : []),
-    { name: TOMBSTONES_INDEX, keys: { deletedAt: 1 }, where: { deletedAt: { $gt: TOMBSTONES_FROM } } },
     { name: 'outbox', keys: { ob: 1, updatedAt: 1 }, where: { ob: true } },
     // Over all tenants: a timer asks once per resource, whoever the records belong to.
-    ...(row.timer ? [{ name: 'due', keys: { deletedAt: 1, due: 1 } as const }] : []),
+    row.timer
+      ? { name: DUE_INDEX, keys: { deletedAt: 1, due: 1 } as const }
+      : {
+          name: TOMBSTONES_INDEX,
+          keys: { deletedAt: 1 } as const,
+          where: { deletedAt: { $gt: TOMBSTONES_FROM } },
+        },
     ...(canOwe(row) ? [{ name: 'owes', keys: { owes: 1 } as const, where: { owes: { $exists: true } } }] : []),
   ];
 }

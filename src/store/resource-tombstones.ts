@@ -10,7 +10,7 @@ import {
   refKeysOf,
   singleOf,
   TOMBSTONES_FROM,
-  TOMBSTONES_INDEX,
+  tombstonesIndex,
   type ResourceDocument,
 } from './resource-documents';
 import { toListed, type ListedRecord } from './resource-pages';
@@ -72,7 +72,7 @@ async function purgeRow(store: Store, row: Resource, goneUpTo: Date): Promise<nu
   const old = { deletedAt: { $gt: TOMBSTONES_FROM, $lte: goneUpTo } };
   const found = await documentsOf(store, row)
     .find({ ...old, ob: { $ne: true } }, { _id: 1, tenantId: 1 })
-    .hint(TOMBSTONES_INDEX)
+    .hint(tombstonesIndex(row))
     .limit(PURGE_BATCH)
     .lean<{ _id: string; tenantId: string }[]>()
     .exec();

@@ -372,6 +372,19 @@ describe('plans', () => {
     }
   });
 
+  test('a list of one number goes straight to it, whatever its order', async () => {
+    const filters = [{ field: 'number', operator: 'eq' as const, values: [middle['number'] as number] }];
+    for (const orderBy of ['createdAt', 'subject', 'dueAt']) {
+      for (const after of positions(orderBy)) {
+        const page = { filters, orderBy, direction: 'desc' as const, after, limit: 51, deletedAfter: null };
+        for (const plan of await plansOf(page)) {
+          expect(plan).toContain('by_number');
+          expect(plan).not.toMatch(SORT);
+        }
+      }
+    }
+  });
+
   test('a count ends at ten thousand and walks the index its list would use', async () => {
     expect((await get('/psa/api/tickets/count', place.tenantId)).body).toEqual({ count: 10_000, capped: true });
     const filters = [{ field: 'priority', operator: 'eq' as const, values: ['low'] }];
