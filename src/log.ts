@@ -11,8 +11,8 @@ export interface Log {
   error(msg: string, fields?: Fields): void;
 }
 
-/** API keys and webhook secrets never reach the log, whatever field they came in. */
-const SECRETS = /\b(plat_|mail_key_|whsec_)[A-Za-z0-9]{6,}/g;
+/** API keys and webhook secrets never reach the log, whatever field they came in. Those of webhooks are Base64. */
+const SECRETS = /\b(plat_|mail_key_|whsec_)[A-Za-z0-9+/=]{6,}/g;
 
 const describe = (value: unknown): unknown =>
   value instanceof Error

@@ -1,6 +1,8 @@
-/** What the process said is written, whatever ends it. */
+/** What the process said is written, whatever ends it, and secrets are not said. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { mintWebhookSecret } from '../../../src/domain/webhooks/signature';
+import { createLog } from '../../../src/log';
 
 const LOG = JSON.stringify(join(__dirname, '../../../src/log'));
 const LINES = `const { createLog } = require(${LOG}); const log = createLog('info');
@@ -27,4 +29,16 @@ test.each([
   const lines = await linesOf(LINES.replace('END', end));
   expect(lines.map(({ msg }) => msg)).toEqual(['first', 'second', 'third']);
   expect(lines[2]).toMatchObject({ level: 'error', key: 'plat_[redacted]' });
+});
+
+test('of a webhook secret nothing is said, whichever Base64 letters it has', () => {
+  const secrets = [
+    'whsec_kTp+xohs7PNmFqNdol//52YRLpP8l3FY4EBLi9lDFa4=',
+    ...Array.from({ length: 50 }, mintWebhookSecret),
+  ];
+  for (const secret of secrets) {
+    let said = '';
+    createLog('info', (line) => (said += line)).warn(`not sent with ${secret}`, { why: [secret] });
+    expect(JSON.parse(said)).toMatchObject({ msg: 'not sent with whsec_[redacted]', why: ['whsec_[redacted]'] });
+  }
 });
