@@ -64,6 +64,31 @@ export function hostOf(name: string, value: string): string {
   );
 }
 
+/** Where the engine listens: a host, with or without its port. */
+export function engineAddress(name: string, value: string): string {
+  const url = URL.canParse(`http://${value}`) ? new URL(`http://${value}`) : null;
+  // A URL leaves away the port that it would have anyway.
+  if (url && [url.host, `${url.hostname}:80`].includes(value.toLowerCase())) return value;
+  throw new ConfigError(`${name} must be a host with its port, such as temporal:7233, got "${value}"`);
+}
+
+const isDecodable = (text: string): boolean => {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** A mail relay. What was given is not repeated: it may hold a password. */
+export function smtpUrl(name: string, value: string): string {
+  if (/^smtps?:\/\/[^/]/.test(value) && URL.canParse(value) && isDecodable(value)) return value;
+  throw new ConfigError(
+    `${name} must be an address such as smtp://host:port or smtps://user:password@host, with / ? # @ : % in a name or a password written as %2F %3F %23 %40 %3A %25`,
+  );
+}
+
 interface AiSettings {
   provider: string;
   apiKey: string;

@@ -3,10 +3,12 @@ import {
   addressRanges,
   assertComplete,
   ConfigError,
+  engineAddress,
   hostOf,
   httpUrl,
   oneOf,
   proxiesOf,
+  smtpUrl,
   wholeNumber,
 } from './config-values';
 
@@ -123,6 +125,7 @@ function reader(env: Environment) {
     text,
     url: (name: SettingName): string => httpUrl(name, text(name)),
     integer: (name: SettingName): number => wholeNumber(name, text(name)),
+    within: (name: SettingName, least: number, most: number): number => wholeNumber(name, text(name), { least, most }),
     port: (name: SettingName): number => wholeNumber(name, text(name), { least: 0, most: PORT_MAX }),
     flag: (name: SettingName): boolean => {
       const value = text(name);
@@ -151,6 +154,9 @@ const NO_LOOPBACK = 'WEBHOOK_LOOPBACK must be "false" in production: tenants cou
 const AI_PROVIDERS = ['offline', 'openai', 'anthropic', 'openai_compatible'] as const;
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 const SLOTS_MAX = 100_000;
+/** The library makes room for all of them as the worker starts. */
+const CACHED_MAX = 1_000_000;
+const GRACE_SECONDS_MAX = 86_400;
 
 function aiOf({ text, url }: ReturnType<typeof reader>) {
   const ai = {
@@ -176,15 +182,15 @@ const gatewaysOf = ({ text, url }: ReturnType<typeof reader>) => ({
   token: text('GATEWAY_TOKEN'),
 });
 
-const temporalOf = ({ text, url, integer }: ReturnType<typeof reader>) => ({
-  address: text('TEMPORAL_ADDRESS'),
+const temporalOf = ({ text, url, within }: ReturnType<typeof reader>) => ({
+  address: engineAddress('TEMPORAL_ADDRESS', text('TEMPORAL_ADDRESS')),
   namespace: text('TEMPORAL_NAMESPACE'),
   taskQueue: text('TEMPORAL_TASK_QUEUE'),
   uiUrl: url('TEMPORAL_UI_URL').replace(/\/$/, ''),
   workflowBundle: text('WORKFLOW_BUNDLE'),
-  activitySlots: wholeNumber('WORKER_ACTIVITY_SLOTS', text('WORKER_ACTIVITY_SLOTS'), { least: 1, most: SLOTS_MAX }),
-  cachedWorkflows: integer('WORKER_CACHED_WORKFLOWS'),
-  shutdownGraceSeconds: integer('SHUTDOWN_GRACE_SECONDS'),
+  activitySlots: within('WORKER_ACTIVITY_SLOTS', 1, SLOTS_MAX),
+  cachedWorkflows: within('WORKER_CACHED_WORKFLOWS', 0, CACHED_MAX),
+  shutdownGraceSeconds: within('SHUTDOWN_GRACE_SECONDS', 0, GRACE_SECONDS_MAX),
 });
 
 /** Reads and checks the environment. Production refuses to start with short or missing secrets. */
@@ -217,7 +223,7 @@ export function readConfig(env: Environment = process.env) {
     rateTenantFlat: integer('RATE_TENANT_FLAT'),
     trustProxy: proxiesOf(text('TRUST_PROXY').trim(), list('TRUST_PROXY')),
     connectionsPerAddress: integer('CONNECTIONS_PER_ADDRESS'),
-    mail: { smtpUrl: text('SMTP_URL'), from: text('MAIL_FROM') },
+    mail: { smtpUrl: smtpUrl('SMTP_URL', text('SMTP_URL')), from: text('MAIL_FROM') },
     portalSignInUrl: url('PORTAL_SIGN_IN_URL'),
     gateways: gatewaysOf(read),
     httpAllowAddresses: addressRanges('HTTP_ALLOW_ADDRESSES', list('HTTP_ALLOW_ADDRESSES')),

@@ -24,6 +24,14 @@ test.each([
   ['AI_PROVIDER', 'gemini'],
   ['HTTP_ALLOW_ADDRESSES', '10.0.0.0/8,nonsense'],
   ['WORKER_ACTIVITY_SLOTS', '0'],
+  ['WORKER_CACHED_WORKFLOWS', '5000000000'],
+  ['SHUTDOWN_GRACE_SECONDS', '9999999999'],
+  ['TEMPORAL_ADDRESS', 'http://temporal:7233'],
+  ['TEMPORAL_ADDRESS', 'temporal:port'],
+  ['TEMPORAL_ADDRESS', 'a b'],
+  ['SMTP_URL', 'mail.example.com:25'],
+  ['SMTP_URL', 'smtp://user:pa/ss@mail.example.com'],
+  ['SMTP_URL', 'smtp://user:100%sure@mail.example.com'],
 ])('%s=%s is refused by its name', (name, value) => {
   expect(() => read({ [name]: value })).toThrow(ConfigError);
   expect(() => read({ [name]: value })).toThrow(new RegExp(`^${name} must be `));
@@ -37,9 +45,18 @@ test.each([
   expect(() => read({ AI_PROVIDER: provider, ...env })).toThrow(`AI_PROVIDER is ${provider}, so ${missing}`);
 });
 
+test('a password that makes no address is not said again', () => {
+  const SMTP_URL = 'smtps://user:geh:e/im@mail.example.com';
+  expect(() => read({ SMTP_URL })).toThrow(/^SMTP_URL must be an address such as (?!.*(geh|e\/im|mail\.example))/);
+});
+
 test.each([
   { HOST: 'localhost', PORT: '65535' },
   { HOST: '::' },
+  { TEMPORAL_ADDRESS: 'Temporal' },
+  { TEMPORAL_ADDRESS: 'engine-1.internal:80' },
+  { TEMPORAL_ADDRESS: '[::1]:7233' },
+  { SMTP_URL: 'smtps://user%40example.com:p%2Fss@mail.example.com:465' },
   { HTTP_ALLOW_ADDRESSES: '0.0.0.0/0, fd00::1' },
   { AI_PROVIDER: 'openai', ...AI },
 ])('%j can be used', (env) => {
