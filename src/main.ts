@@ -60,14 +60,10 @@ async function main(): Promise<void> {
   const isProxy = (address: string): boolean => trusts(address, 0);
   limitConnections(server, { max: context.config.connectionsPerAddress, isProxy, answer });
   const address = await listen(server, { ...context.config, setting: 'PORT' });
-  // Connects while the indexes are made; a failure is what /readyz reports.
-  void context.engine.isReachable();
-  await ensureIndexes(context);
-  indexed = true;
-  const relay = startRelay(context);
+  let relay: ReturnType<typeof startRelay> | null = null;
   onStopSignal(async () => {
     await drain(server, DRAIN_MS);
-    await relay.stop();
+    await relay?.stop();
     await context.outbox.idle();
     await context.dispatch.idle();
     await context.outbox.idle();
@@ -78,6 +74,11 @@ async function main(): Promise<void> {
     await context.engine.close();
     await context.store.close();
   }, STOP_LIMIT_SECONDS);
+  // Connects while the indexes are made; a failure is what /readyz reports.
+  void context.engine.isReachable();
+  await ensureIndexes(context);
+  indexed = true;
+  relay = startRelay(context);
   context.log.info('api ready', { port: address.port, pid: process.pid });
 }
 

@@ -15,19 +15,14 @@ function program(): string {
   return onPath ?? join(cached?.directory ?? '', 'temporal');
 }
 
+/** Runs `temporal` with these arguments. */
+export const temporalCommand = ({ address }: Pick<Harness, 'address'>, ...args: string[]) =>
+  promisify(execFile)(program(), [...args, '--address', address.env['TEMPORAL_ADDRESS'] ?? '']);
+
 /** Runs `temporal workflow <command>` on the workflow of an execution. */
 export const workflowCommand = (
-  { address }: Pick<Harness, 'address'>,
+  harness: Pick<Harness, 'address'>,
   executionId: string,
   command: string,
   ...options: string[]
-) =>
-  promisify(execFile)(program(), [
-    'workflow',
-    command,
-    '--address',
-    address.env['TEMPORAL_ADDRESS'] ?? '',
-    '--workflow-id',
-    `exec_${executionId}`,
-    ...options,
-  ]);
+) => temporalCommand(harness, 'workflow', command, '--workflow-id', `exec_${executionId}`, ...options);

@@ -1,9 +1,11 @@
 /** What processes say at start when a setting cannot work, and what they wait for. */
 import { spawn } from 'node:child_process';
 import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { choosePort } from '../../../scripts/services/ports';
 import { joinStack, waitFor, type Harness } from '../../support/harness';
 import { compiled } from '../../support/global-build';
+import { temporalCommand } from '../../support/temporal-cli';
 
 let harness: Harness;
 beforeAll(() => {
@@ -14,6 +16,7 @@ afterAll(() => harness.close());
 interface Start {
   said: () => string;
   code: () => number | null;
+  stop: () => void;
   end: () => void;
 }
 
@@ -28,7 +31,12 @@ function start(script: string, env: Record<string, string>): Start {
   };
   child.stdout.on('data', note);
   child.stderr.on('data', note);
-  return { said: () => said, code: () => child.exitCode, end: () => child.kill('SIGKILL') };
+  return {
+    said: () => said,
+    code: () => child.exitCode,
+    stop: () => child.kill('SIGTERM'),
+    end: () => child.kill('SIGKILL'),
+  };
 }
 
 async function refusal(script: string, env: Record<string, string>): Promise<string> {
@@ -51,7 +59,8 @@ const WORKER = 'worker/main.ts';
 test.each([
   [API, { MONGODB_URI: 'notauri' }, /^MONGODB_URI must be an address such as .*\n$/],
   [WORKER, { MONGODB_URI: 'notauri' }, /^MONGODB_URI must be an address such as .*\n$/],
-  [WORKER, { WORKFLOW_BUNDLE: '/nope.js' }, /^WORKFLOW_BUNDLE names \/nope.js, which does not exist.*\n$/],
+  [WORKER, { WORKFLOW_BUNDLE: tmpdir() }, /^WORKFLOW_BUNDLE names .*, which is no file.*\n$/],
+  [WORKER, { WORKFLOW_BUNDLE: '/nope.js' }, /^WORKFLOW_BUNDLE names \/nope.js, which is no file.*\n$/],
   [WORKER, { LOG_LEVEL: 'verbose' }, /^LOG_LEVEL must be one of debug, .*\n$/],
 ])('%s with %j ends with one sentence', async (script, env, sentence) => {
   expect(await refusal(script, env)).toMatch(sentence);
@@ -77,6 +86,54 @@ test('a worker waits for a namespace that does not exist yet, and names it', asy
     expect(worker.code()).toBeNull();
   } finally {
     worker.end();
+  }
+});
+
+test('a worker in a namespace without search attributes says how to make them, and goes on once they are there', async () => {
+  const namespace = `bare-${Date.now()}`;
+  await temporalCommand(harness, 'operator', 'namespace', 'create', '--namespace', namespace);
+  const worker = start(WORKER, { TEMPORAL_NAMESPACE: namespace });
+  try {
+    await waitFor(async () => worker.said().includes('search attributes'), { timeoutMs: 40_000, what: 'a word' });
+    const [, command = ''] = /make them with: temporal ([^"]+)"/.exec(worker.said()) ?? [];
+    expect(worker.said()).not.toContain('worker ready');
+    await temporalCommand(harness, ...command.split(' '));
+    await waitFor(async () => worker.said().includes('worker ready'), { timeoutMs: 40_000, what: 'ready' });
+  } finally {
+    worker.end();
+  }
+});
+
+test('a worker that waits for the engine lives, is not ready, and ends in good order when it is told to', async () => {
+  const port = String(await choosePort());
+  const worker = start(WORKER, { WORKER_PORT: port, TEMPORAL_ADDRESS: '127.0.0.1:1' });
+  try {
+    await waitFor(async () => worker.said().includes('waiting for the engine'), { timeoutMs: 20_000, what: 'a word' });
+    const answers = ['/healthz', '/readyz'].map(async (path) => {
+      const reply = await fetch(`http://127.0.0.1:${port}${path}`);
+      return [reply.status, await reply.json()];
+    });
+    expect(await Promise.all(answers)).toEqual([
+      [200, { status: 'ok' }],
+      [503, { status: 'unavailable', engine: false }],
+    ]);
+    worker.stop();
+    await waitFor(async () => worker.code() !== null, { timeoutMs: 5_000, what: 'the end' });
+    expect(worker.code()).toBe(0);
+  } finally {
+    worker.end();
+  }
+});
+
+test('an API that waits for the store ends in good order when it is told to', async () => {
+  const api = start(API, { MONGODB_URI: 'mongodb://127.0.0.1:1/none' });
+  try {
+    await waitFor(async () => api.said().includes('waiting for the store'), { timeoutMs: 20_000, what: 'a word' });
+    api.stop();
+    await waitFor(async () => api.code() !== null, { timeoutMs: 10_000, what: 'the end' });
+    expect(api.code()).toBe(0);
+  } finally {
+    api.end();
   }
 });
 
