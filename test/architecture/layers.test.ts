@@ -98,6 +98,7 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
       'node:crypto',
       'node:fs',
       'node:fs/promises',
+      'node:net',
       'node:path',
       'node:querystring',
     ],
@@ -124,7 +125,7 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
   },
   worker: {
     at: /^worker\//,
-    uses: ['activities', 'process', 'engine', 'events', 'providers'],
+    uses: ['activities', 'process', 'engine', 'events', 'providers', 'contracts'],
     packages: ['@temporalio/worker', 'node:*'],
   },
 
