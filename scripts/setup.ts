@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { systemClock, type Clock } from '../src/clock';
 import { readConfig } from '../src/config';
 import { MAIL_SCOPES, PRODUCT_SCOPES, TIERS, type Tier } from '../src/contracts/principal';
+import { KEY_NAME_MAX } from '../src/contracts/key';
 import { LATEST_VERSION } from '../src/contracts/version';
 import { hashKey, lastFour, maskedKey, mintKey, type KeyKind } from '../src/domain/api-key';
 import { GENESIS } from '../src/domain/audit';
@@ -29,6 +30,7 @@ const USAGE = `node dist/scripts/setup.js --org <id> [options]
   --list             show the org's keys that are not revoked
   --revoke <id>      revoke the key with this id (key_…), at once and for good
   --audit            show the end of the org's audit trail and check that all of it is whole
+  --help             show this
 
 --list, --revoke and --audit are for an org that exists; name, tier and timezone change one that does.`;
 
@@ -47,6 +49,7 @@ const OPTIONS = {
   list: { type: 'boolean', default: false },
   revoke: { type: 'string' },
   audit: { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
 } as const;
 
 /** Said to the operator without a stack. */
@@ -54,8 +57,34 @@ class SetupError extends Error {}
 
 const isTier = (text: string): text is Tier => (TIERS as readonly string[]).includes(text);
 
+function readValues() {
+  try {
+    return parseArgs({ options: OPTIONS }).values;
+  } catch (error) {
+    throw new SetupError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`, { cause: error });
+  }
+}
 type Values = ReturnType<typeof readValues>;
-const readValues = () => parseArgs({ options: OPTIONS }).values;
+
+function isTimezone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
+
+/** The API would refuse them, too; nothing behind it can do anything with them. */
+function assertUsable({ name, timezone, owner, key }: Values): void {
+  for (const [option, text] of Object.entries({ name, key })) {
+    if (text !== undefined && (text.trim() === '' || text.length > KEY_NAME_MAX))
+      throw new SetupError(`--${option} must be 1 to ${KEY_NAME_MAX} characters, not all blank`);
+  }
+  if (timezone !== undefined && !isTimezone(timezone))
+    throw new SetupError('--timezone must be one of the names of time zones, such as Europe/Berlin');
+  if (owner !== undefined && !/^[^\s@<>,;:]+@[^\s@<>,;:]+$/.test(owner))
+    throw new SetupError('--owner must be one mail address');
+}
 
 type OrgFacts = Partial<Pick<TenantRecord, 'name' | 'tier' | 'timezone'>>;
 
@@ -67,7 +96,8 @@ function readOrg({ org: id, name, tier, timezone }: Values): { id: string; asked
 }
 
 /** Makes the org, or changes it to what is asked. */
-async function settleOrg({ store, now }: Work, id: string, asked: OrgFacts, mayMake: boolean): Promise<string[]> {
+async function settleOrg(work: Work, id: string, asked: OrgFacts, mayMake: boolean): Promise<string[]> {
+  const { store, now } = work;
   const found = await readTenant(store, id);
   if (!found && !mayMake) {
     const others = await listTenantIds(store, ORGS_NAMED);
@@ -78,12 +108,22 @@ async function settleOrg({ store, now }: Work, id: string, asked: OrgFacts, mayM
   const fresh = { _id: id, name: id, tier: 'standard' as Tier, timezone: 'UTC', ...asked, ...limits, createdAt: now };
   // One that is there keeps what it has, and gets its guard when an earlier run died before that.
   await ensureTenant(store, fresh);
-  if (!found) return [`org ${id} made: ${fresh.name}, ${fresh.tier}, ${fresh.timezone}`];
+  if (!found) {
+    const { name, tier, timezone } = fresh;
+    const target = { kind: 'org', id, name } as const;
+    await auditSetup(work, id, { action: 'org.created', target, details: { tier, timezone }, cause: [] });
+    return [`org ${id} made: ${name}, ${tier}, ${timezone}`];
+  }
   const fields = (['name', 'tier', 'timezone'] as const).filter(
     (field) => asked[field] !== undefined && asked[field] !== found[field],
   );
   if (fields.length === 0) return [`org ${id}`];
   await changeTenant(store, id, Object.fromEntries(fields.map((field) => [field, asked[field]])));
+  await auditSetup(work, id, {
+    action: 'org.updated',
+    target: { kind: 'org', id, name: asked.name ?? found.name },
+    details: Object.fromEntries(fields.map((field) => [field, { from: found[field], to: asked[field] }])),
+  });
   return [`org ${id} changed: ${fields.map((field) => `${field} ${found[field]} → ${asked[field] ?? ''}`).join(', ')}`];
 }
 
@@ -101,10 +141,14 @@ function readScopes(list: string): { kind: KeyKind; scopes: string[] } {
   throw new SetupError(`--scopes must be from one of the two lists\n\n${USAGE}`);
 }
 
+async function assertFree({ store }: Work, orgId: string, email: string): Promise<void> {
+  const found = await findUserByEmail(store, email);
+  if (found && found.orgId !== orgId) throw new SetupError(`${email} is a user of another org`);
+}
+
 async function addOwner(work: Work, orgId: string, email: string): Promise<string> {
   const { store, now } = work;
   const found = await findUserByEmail(store, email);
-  if (found && found.orgId !== orgId) throw new SetupError(`${email} is a user of another org`);
   if (found) return `user ${found._id} ${email} was there`;
   const id = newId('usr', now);
   const displayName = email.split('@', 1)[0] ?? email;
@@ -216,7 +260,9 @@ interface Work {
 /** Does what the options ask for, in an order in which each part can count on those before it. */
 async function apply(work: Work, values: Values, pepper: string): Promise<void> {
   const { id, asked } = readOrg(values);
+  assertUsable(values);
   const wanted = values.key === undefined ? null : { name: values.key, pepper, ...readScopes(values.scopes) };
+  if (values.owner) await assertFree(work, id, values.owner);
   const mayMake = !values.list && !values.audit && values.revoke === undefined;
   const say = (lines: string[]): void => lines.forEach((line) => console.log(line));
   say(await settleOrg(work, id, asked, mayMake));
@@ -229,6 +275,7 @@ async function apply(work: Work, values: Values, pepper: string): Promise<void> 
 
 async function main(): Promise<void> {
   const values = readValues();
+  if (values.help) return console.log(USAGE);
   const config = readConfig();
   const store = openStore(config.mongodbUri);
   // Beside what is meant for people and scripts.

@@ -2,6 +2,8 @@
 import { Enum, Json, Nullable, Timestamp, Type, type Static } from './schema';
 
 export const AUDIT_ACTIONS = [
+  'org.created',
+  'org.updated',
   'api_key.created',
   'api_key.updated',
   'api_key.rotated',
@@ -33,6 +35,7 @@ export const AUDIT_ACTIONS = [
 ] as const;
 const ACTOR_KINDS = ['user', 'api_key', 'operator', 'system', 'client_user', 'anonymous'] as const;
 const TARGET_KINDS = [
+  'org',
   'api_key',
   'agent',
   'approval',

@@ -9,7 +9,7 @@ export const KeyKinds = Enum(['platform', 'mail']);
 export const KEY_STATUSES = ['active', 'expired', 'revoked'] as const;
 export type KeyStatus = (typeof KEY_STATUSES)[number];
 
-const KEY_NAME_MAX = 120;
+export const KEY_NAME_MAX = 120;
 const OVERLAP_SECONDS_MAX = 604_800;
 
 const Name = () => Type.String({ minLength: 1, maxLength: KEY_NAME_MAX, pattern: NOT_BLANK_PATTERN });
