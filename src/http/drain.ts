@@ -4,8 +4,8 @@ import { Server as NetServer } from 'node:net';
 
 /** A connection falls idle when its answer is out; Node closes those that are idle at one moment only. */
 const IDLE_CHECK_MS = 50;
-/** Clients that are in the middle of their work ask again in this time. */
-const LAST_REQUESTS_MS = 250;
+/** Clients that are in the middle of their work ask again in this time, those that wait for an answer now included. */
+const LAST_REQUESTS_MS = 1_000;
 
 /**
  * Closes the server. Requests that take longer than `limitMs` are cut off.
