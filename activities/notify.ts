@@ -110,10 +110,13 @@ function refusalOf({ deliveries, refusals }: Told): ProviderError {
 const isTold = ({ step }: StepRun<'notification'>, [first]: readonly Delivery[]): boolean =>
   step.recipients.length === 1 && first?.status === 'sent';
 
-/** Sends to everybody who was not reached before: one who cannot be, now or ever, does not stop the others. */
+/**
+ * Sends to everybody who was not reached before, be it by an attempt that the engine has lost: one who cannot be, now or
+ * ever, does not stop the others.
+ */
 async function sendAll(deps: Deps, run: StepRun<'notification'>): Promise<Effect> {
   const known = (run.record.steps[run.input.slot]?.output['deliveries'] ?? []) as Delivery[];
-  const deliveries: Delivery[] = run.attempt > 1 ? [...known] : [];
+  const deliveries: Delivery[] = [...known];
   const told: Told = { deliveries, refusals: [], failed: [] };
   for (const recipient of recipientsLeft(run, deliveries)) {
     const before = deliveries.length;

@@ -24,11 +24,15 @@ let harness: Harness;
 let engine: Engine;
 let stub: HttpStandIn;
 let org: TestOrg;
+let isAway = false;
 
 beforeAll(async () => {
   harness = joinStack();
   engine = connectEngine(readConfig(harness.address.env).temporal);
-  stub = await startHttpServer(({ path }) => (path.startsWith('/broken') ? { status: 400 } : {}));
+  stub = await startHttpServer(({ path }) => {
+    if (path.startsWith('/away')) return { status: isAway ? 503 : 200 };
+    return path.startsWith('/broken') ? { status: 400 } : {};
+  });
 });
 beforeEach(async () => {
   org = await harness.newOrg();
@@ -181,4 +185,19 @@ test('a gate that was decided before the copy the engine was restored from is no
   await repair(id);
   await waitForExecution(org, id, ['completed']);
   expect(callsOf(id)).toEqual(['first', 'last']);
+});
+
+test('a recipient who was told is not told again with those who were not reached yet', async () => {
+  const told = (id: string): string => `${stub.url}/${id}/{{execution.id}}`;
+  const retry = { max_attempts: 20, initial: '1s', max: '1s' };
+  const recipients = [told('here'), told('away')];
+  isAway = true;
+  const id = await begin({ type: 'notification', id: 'tell', channel: 'webhook', recipients, body: 'Hello', retry });
+  await waitFor(() => Promise.resolve(callsOf(id).filter((of) => of === 'away').length > 1 || null));
+  await lose(id);
+  isAway = false;
+  await repair(id);
+  const ended = await waitForExecution(org, id, ['completed']);
+  expect(callsOf(id).filter((of) => of === 'here')).toHaveLength(1);
+  expect(list(stepsOf(ended)[0]?.['output']?.['deliveries'])).toHaveLength(2);
 });
