@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createBackground } from '../activities/background';
 import { createExecutionCache } from '../activities/execution-cache';
 import type { Deps } from '../activities/deps';
-import { ensureSchedules } from '../src/engine/schedules';
+import { keepSchedules } from '../src/engine/schedules';
 import { createContext, listen, onStopSignal, type ProcessContext } from '../src/process';
 import { TIMED_PRODUCTS } from '../src/events/timed';
 import { createProviders } from '../src/providers/providers';
@@ -20,6 +20,9 @@ async function bundleOf({ workflowBundle: named }: Deps['config']['temporal']): 
   throw new Error(`WORKFLOW_BUNDLE names ${named}, which is no file; leave it empty to build one at start`);
 }
 
+type Connected = Awaited<ReturnType<typeof connectPatiently>>;
+type Running = Connected & { finished: Promise<void>; schedules: ReturnType<typeof keepSchedules> };
+
 async function main(): Promise<void> {
   const context: ProcessContext = createContext();
   installRuntime(context.log);
@@ -30,7 +33,7 @@ async function main(): Promise<void> {
     cache: createExecutionCache(context.store),
     background: createBackground(context),
   };
-  let running: (Awaited<ReturnType<typeof connectPatiently>> & { finished: Promise<void> }) | null = null;
+  let running: Running | null = null;
   const { host, workerPort: port, temporal } = context.config;
   // Before the engine is there: whoever looks after the process must not take one that waits for one that hangs.
   const health = createHealth({
@@ -41,7 +44,8 @@ async function main(): Promise<void> {
   onStopSignal(async () => {
     // One that has not begun has nothing to bring to its end.
     if (running === null) return;
-    const { worker, connection, finished } = running;
+    const { worker, connection, finished, schedules } = running;
+    schedules.stop();
     if (worker.getState() === 'RUNNING') worker.shutdown();
     await finished;
     await Promise.all([deps.tallies.close(), deps.background.idle()]);
@@ -55,15 +59,13 @@ async function main(): Promise<void> {
   }, temporal.shutdownGraceSeconds + 15);
   const connected = await connectPatiently(deps, await bundleOf(temporal));
   const finished = connected.worker.run();
-  running = { ...connected, finished };
+  const schedules = keepSchedules(context.engine, { timedProducts: TIMED_PRODUCTS, log: context.log });
+  running = { ...connected, finished, schedules };
   finished.catch((error: unknown) => {
     context.log.error('worker failed', { error });
     process.exit(1);
   });
   context.log.info('worker ready', { task_queue: temporal.taskQueue, pid: process.pid });
-  await ensureSchedules(context.engine, TIMED_PRODUCTS).catch((error: unknown) =>
-    context.log.warn('schedules not ensured', { error }),
-  );
 }
 
 main().catch((error: unknown) => {

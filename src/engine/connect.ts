@@ -15,7 +15,7 @@ const REFUSAL_REMEMBERED_MS = 500;
 /** Answers wait for these calls, so they are never waited for long. */
 const CALL_TIMEOUT_MS = 2_000;
 const TIMED_CALLS =
-  /\/(StartWorkflowExecution|SignalWorkflowExecution|RequestCancelWorkflowExecution|TerminateWorkflowExecution|DescribeWorkflowExecution|GetSystemInfo)$/;
+  /\/(StartWorkflowExecution|SignalWorkflowExecution|RequestCancelWorkflowExecution|TerminateWorkflowExecution|DescribeWorkflowExecution|CreateSchedule|GetSystemInfo)$/;
 
 type ConnectionMetadata = NonNullable<ConnectionOptions['metadata']>;
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];

@@ -1,7 +1,12 @@
 /** The engine's own schedules for repairs and timed events; no timer of ours has to survive a restart. */
 import { ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
+import { setTimeout } from 'node:timers/promises';
 import { SWEEP, TIMED_EVENTS } from '../contracts/messages';
+import type { Log } from '../log';
 import type { Engine } from './connect';
+
+/** An engine that came back without its data is without repairs for no longer than this. */
+const LOOK_MS = 60_000;
 
 interface Plan {
   id: string;
@@ -26,7 +31,7 @@ async function ensureSchedule(engine: Engine, { id, every, workflow, args }: Pla
 }
 
 /** The repairs, once a minute, and per product what time alone makes happen, every 30 seconds. */
-export async function ensureSchedules(engine: Engine, timedProducts: readonly string[]): Promise<void> {
+async function ensureSchedules(engine: Engine, timedProducts: readonly string[]): Promise<void> {
   await ensureSchedule(engine, { id: 'signalbox-sweep', every: '1m', workflow: SWEEP, args: [] });
   for (const product of timedProducts)
     await ensureSchedule(engine, {
@@ -35,4 +40,29 @@ export async function ensureSchedules(engine: Engine, timedProducts: readonly st
       workflow: TIMED_EVENTS,
       args: [product],
     });
+}
+
+/** Sees to it that the schedules are there, until stopped. An outage is logged once. */
+export function keepSchedules(
+  engine: Engine,
+  { timedProducts, log }: { timedProducts: readonly string[]; log: Log },
+): { stop(): void } {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const loop = async (): Promise<void> => {
+    let isFailing = false;
+    while (!signal.aborted) {
+      try {
+        await ensureSchedules(engine, timedProducts);
+        isFailing = false;
+      } catch (error) {
+        if (!isFailing && !signal.aborted) log.warn('schedules not ensured', { error });
+        isFailing = true;
+      }
+      // An abort ends the pause early; that is all it means here.
+      await setTimeout(LOOK_MS, undefined, { signal }).catch(() => undefined);
+    }
+  };
+  void loop();
+  return { stop: () => stopping.abort() };
 }

@@ -16,6 +16,8 @@ export interface Stack extends StackAddress {
   api: ProductProcess;
   worker: ProductProcess;
   inbox: Inbox;
+  /** Where engine and store keep their data. */
+  dataDir: string;
   stop(): Promise<void>;
 }
 
@@ -78,7 +80,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const log = (line: string): void => {
     if (!isQuiet) process.stderr.write(`${line}\n`);
   };
-  const services = await startServices({ dataDir: join(folder, 'data'), log, durable: false });
+  const dataDir = join(folder, 'data');
+  const services = await startServices({ dataDir, log, durable: false });
   const inbox = await startInbox({
     smtpPort: await choosePort(),
     httpPort: await choosePort(),
@@ -120,11 +123,12 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     api,
     worker,
     inbox,
+    dataDir,
     async stop() {
       await Promise.all([api.stop(), worker.stop()]);
       await inbox.stop();
       await services.stop();
-      await removeServiceData(join(folder, 'data'));
+      await removeServiceData(dataDir);
       rmSync(folder, { recursive: true, force: true });
     },
   };
