@@ -4,7 +4,7 @@ import { cancelWorkflow, lookAtWorkflow, terminateWorkflow, workflowStatus, type
 import { createApart, type Apart } from '../src/events/apart';
 import { finishCancel } from '../src/events/cancel';
 import { wakeAgain } from '../src/events/decisions';
-import { startStored } from '../src/events/publish';
+import { startAnew, startStored } from '../src/events/publish';
 import { deletedAgents, freeSlot, leakedSlots } from '../src/store/agents';
 import { forgetConsumed, unconsumedDecisions } from '../src/store/approvals';
 import { denyGates } from '../src/store/audit-trail';
@@ -57,13 +57,26 @@ const ENDS = {
   CANCELLED: { status: 'cancelled', reason: 'cancelled_by_user' },
 } as const;
 
-/** An execution whose workflow runs. An engine that was restored from an older copy has forgotten decisions. */
-async function repairRunning(deps: Deps, record: ExecutionRecord, { isAtGate }: Seen): Promise<string> {
+/**
+ * Brings workflow and record together when one of them was restored from an older copy. A workflow at a gate that was
+ * passed has forgotten the decision; one at a gate that never opened, by the record, waits for what nobody can decide.
+ */
+async function repairGate(deps: Deps, record: ExecutionRecord, gate: string | null): Promise<string> {
+  const slot = record.steps.find(({ step_id: id }) => id === gate);
+  if (slot?.status === 'pending' || slot?.status === 'running') {
+    await startAnew(deps, record);
+    return 'started_anew';
+  }
+  if (slot?.status !== 'completed' || !slot.approval_id) return 'healthy';
+  return (await forgetConsumed(deps.store, slot.approval_id)) ? 'told_again' : 'healthy';
+}
+
+/** An execution whose workflow runs. */
+async function repairRunning(deps: Deps, record: ExecutionRecord, { gate }: Seen): Promise<string> {
   if (record.status === 'waiting_approval' && (await finishCancel(deps, record))) return 'cancel_finished';
-  const isBehind = isAtGate && record.status === 'running';
-  if (isBehind) await forgetConsumed(deps.store, record._id);
+  const kind = await repairGate(deps, record, gate);
   await touchExecution(deps.store, record._id, deps.clock.now());
-  return isBehind ? 'told_again' : 'healthy';
+  return kind;
 }
 
 async function repairQuiet(deps: Deps, record: ExecutionRecord): Promise<string> {

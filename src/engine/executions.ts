@@ -17,14 +17,16 @@ import type { Engine } from './connect';
 const PRIORITY_EVENT = 3;
 
 const WAITING_APPROVAL = defineSearchAttributeKey('WaitingApproval', 'BOOL');
+const CURRENT_STEP = defineSearchAttributeKey('CurrentStep', 'KEYWORD');
 
 const keyword = (name: string) => defineSearchAttributeKey(name, 'KEYWORD');
 
-type Reuse = 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY';
+type Reuse = 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY' | 'ALLOW_DUPLICATE';
 
 /**
  * Starts the workflow of an execution. Starting it again is harmless: the id is taken, whether it runs or has ended.
- * Answers false when it has ended; then `reuse` says whether one that failed is run anew.
+ * Answers false when it has ended; then `reuse` says whether one that failed is run anew. With `ALLOW_DUPLICATE` one that
+ * runs is replaced.
  */
 export async function startExecution(
   engine: Engine,
@@ -38,7 +40,7 @@ export async function startExecution(
       taskQueue: engine.taskQueue,
       args: [input],
       workflowIdReusePolicy: reuse,
-      workflowIdConflictPolicy: 'USE_EXISTING',
+      workflowIdConflictPolicy: reuse === 'ALLOW_DUPLICATE' ? 'TERMINATE_EXISTING' : 'USE_EXISTING',
       priority: { priorityKey: PRIORITY_EVENT, fairnessKey: input.org_id.slice(0, 64) },
       staticSummary: `${input.agent_name} · ${input.trigger}`.slice(0, 200),
       staticDetails: `Execution \`${input.execution_id}\` of agent \`${input.agent_id}\`, org \`${input.org_id}\`.\n\nTrace, with an API key: \`GET ${traceUrl}\``,
@@ -81,14 +83,17 @@ export const terminateWorkflow = async (engine: Engine, executionId: string, rea
 /** What the engine says of a workflow. */
 export interface Seen {
   status: WorkflowExecutionStatusName;
-  isAtGate: boolean;
+  /** The id of the gate at which it waits for a decision. */
+  gate: string | null;
 }
 
 /** The workflow as the engine has it, or null when the engine does not know it. */
 export async function lookAtWorkflow(engine: Engine, executionId: string): Promise<Seen | null> {
   try {
     const found = await engine.client.workflow.getHandle(workflowIdOf(executionId)).describe();
-    return { status: found.status.name, isAtGate: found.typedSearchAttributes.get(WAITING_APPROVAL) === true };
+    const attributes = found.typedSearchAttributes;
+    const gate = attributes.get(WAITING_APPROVAL) === true ? (attributes.get(CURRENT_STEP) ?? null) : null;
+    return { status: found.status.name, gate };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return null;
     throw error;

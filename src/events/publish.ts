@@ -74,10 +74,13 @@ async function isOrphaned(context: Context, { _id: id, org_id: orgId }: Executio
   return (await workflowStatus(context.engine, id)) === 'FAILED';
 }
 
+const traceUrlOf = ({ config }: Context, { _id: id }: ExecutionRecord): string =>
+  `${config.publicUrl}/agents/api/executions/${id}`;
+
 /** Hands a stored execution to the engine. Failure leaves it pending for the relay, which tries again. */
 export async function startStored(context: Context, record: ExecutionRecord, known?: OrgFacts): Promise<boolean> {
   const org = known ?? (await orgFacts(context, record.org_id));
-  const url = `${context.config.publicUrl}/agents/api/executions/${record._id}`;
+  const url = traceUrlOf(context, record);
   try {
     const input = workflowInput(record, org);
     const isUnderWay = await startExecution(context.engine, input, url);
@@ -88,6 +91,12 @@ export async function startStored(context: Context, record: ExecutionRecord, kno
     context.log.warn('start deferred', { execution_id: record._id, error });
     return false;
   }
+}
+
+/** Runs an execution by its record, in place of a workflow that believes to be further. */
+export async function startAnew(context: Context, record: ExecutionRecord): Promise<void> {
+  const input = workflowInput(record, await orgFacts(context, record.org_id));
+  await startExecution(context.engine, input, traceUrlOf(context, record), 'ALLOW_DUPLICATE');
 }
 
 interface Opening {

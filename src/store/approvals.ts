@@ -129,16 +129,14 @@ export const markConsumed = async (store: Store, id: string, now: Date): Promise
     .collection.updateOne({ _id: id, consumed_at: null } as never, { $set: { consumed_at: now } });
 };
 
-/** Has the approvals of an execution signalled once more: its workflow waits at a gate that was passed. */
-export const forgetConsumed = async (store: Store, executionId: string): Promise<void> => {
-  await approvals.in(store).collection.updateMany(
-    { execution_id: executionId, status: 'approved' },
-    {
-      $set: { consumed_at: null },
-      $unset: { signals: 1, signal_at: 1 },
-    },
-  );
-};
+/** Has an approval signalled once more: the workflow waits at its gate, which was passed. False when nobody approved. */
+export async function forgetConsumed(store: Store, id: string): Promise<boolean> {
+  const { matchedCount } = await approvals.in(store).collection.updateOne({ _id: id, status: 'approved' } as never, {
+    $set: { consumed_at: null },
+    $unset: { signals: 1, signal_at: 1 },
+  });
+  return matchedCount > 0;
+}
 
 /** Decisions older than `before` that the workflow has not acted on and that are to be signalled again by now. */
 export const unconsumedDecisions = (

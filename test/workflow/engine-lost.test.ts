@@ -5,6 +5,7 @@ import { APPROVAL_DECISION, SWEEP, workflowIdOf } from '../../src/contracts/mess
 import { connectEngine, type Engine } from '../../src/engine/connect';
 import { workflowStatus } from '../../src/engine/executions';
 import { newId } from '../../src/domain/ids';
+import { approvals } from '../../src/store/approvals';
 import { executions } from '../../src/store/executions';
 import { activeAgent, definitionWith, GATE, openGateOf, run, VARIABLES } from '../support/agents';
 import {
@@ -119,6 +120,10 @@ async function repair(executionId: string): Promise<void> {
   await waitFor(async () => ((await workflowStatus(engine, executionId)) === null ? null : true));
 }
 
+/** A record as a copy of the store holds it. */
+const copyOf = (of: typeof executions | typeof approvals, id: string): Promise<unknown> =>
+  of.in(harness.store).collection.findOne({ _id: id } as never);
+
 const timesOf = (execution: Body): unknown[] =>
   stepsOf(execution).map((step) => [step['started_at'], step['completed_at']]);
 
@@ -200,4 +205,36 @@ test('a recipient who was told is not told again with those who were not reached
   const ended = await waitForExecution(org, id, ['completed']);
   expect(callsOf(id).filter((of) => of === 'here')).toHaveLength(1);
   expect(list(stepsOf(ended)[0]?.['output']?.['deliveries'])).toHaveLength(2);
+});
+
+const AGAIN = { ...GATE, id: 'again' };
+
+test('the first of two gates is not waited at until it expires when both were reached since the copy', async () => {
+  const id = await begin(GATE, call('first'), AGAIN, call('last'));
+  const approval = await openGateOf(org, id);
+  await visit(id);
+  await decide(approval);
+  await whenAt(id, 'again waiting_approval');
+  await forgetDecision(id);
+  await repair(id);
+  await decide(await openGateOf(org, id));
+  await waitForExecution(org, id, ['completed']);
+  expect(callsOf(id)).toEqual(['first', 'last']);
+});
+
+test('a workflow at a gate of which a store that was restored from an older copy knows nothing begins anew', async () => {
+  const id = await begin(GATE, call('first'), AGAIN, call('last'));
+  const approval = await openGateOf(org, id);
+  const copy = { execution: await copyOf(executions, id), approval: await copyOf(approvals, text(approval['id'])) };
+  await decide(approval);
+  await whenAt(id, 'again waiting_approval');
+  await approvals.in(harness.store).deleteMany({ execution_id: id });
+  await approvals.in(harness.store).collection.insertOne(copy.approval as never);
+  await executions.in(harness.store).collection.replaceOne({ _id: id } as never, copy.execution as never);
+  await repair(id);
+  await decide(await openGateOf(org, id));
+  await whenAt(id, 'again waiting_approval');
+  await decide(await openGateOf(org, id));
+  await waitForExecution(org, id, ['completed']);
+  expect(callsOf(id)).toEqual(['first', 'first', 'last']);
 });
