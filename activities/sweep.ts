@@ -32,6 +32,10 @@ import { sendNotices } from './webhook-notices';
 
 const MINUTE = 60_000;
 const BATCH = 200;
+/** Of executions that are quiet, in one pass. */
+const BATCHES_MAX = 10;
+/** What a look is called that finds nothing to repair. */
+const HEALTHY = 'healthy';
 /** How long things may be quiet before they are looked at, in milliseconds. */
 export const SWEEP_AFTER = {
   quiet: 2 * MINUTE,
@@ -67,8 +71,8 @@ async function repairGate(deps: Deps, record: ExecutionRecord, gate: string | nu
     await startAnew(deps, record);
     return 'started_anew';
   }
-  if (slot?.status !== 'completed' || !slot.approval_id) return 'healthy';
-  return (await forgetConsumed(deps.store, slot.approval_id)) ? 'told_again' : 'healthy';
+  if (slot?.status !== 'completed' || !slot.approval_id) return HEALTHY;
+  return (await forgetConsumed(deps.store, slot.approval_id)) ? 'told_again' : HEALTHY;
 }
 
 /** An execution whose workflow runs. */
@@ -126,12 +130,19 @@ interface Pass {
 
 const byId = ({ _id: id }: { _id: string }) => ({ id });
 
+/** A batch in a healthy system; as long as there is much to repair, as in an engine that has lost its data, more. */
 async function repairExecutions({ deps, count, apart, ago }: Pass): Promise<void> {
-  const quiet = await quietExecutions(deps.store, ago(SWEEP_AFTER.quiet), BATCH);
-  await apart({ what: 'quiet execution', items: quiet, idsOf: byId }, async (record) => {
-    heartbeat();
-    count(await repairQuiet(deps, record));
-  });
+  for (let batch = 0; batch < BATCHES_MAX; batch += 1) {
+    const quiet = await quietExecutions(deps.store, ago(SWEEP_AFTER.quiet), BATCH);
+    let repaired = 0;
+    await apart({ what: 'quiet execution', items: quiet, idsOf: byId }, async (record) => {
+      heartbeat();
+      const kind = await repairQuiet(deps, record);
+      if (kind !== HEALTHY) repaired += 1;
+      count(kind);
+    });
+    if (quiet.length < BATCH || repaired === 0) return;
+  }
 }
 
 /** Each is looked at until its workflow has closed, after an outage of any length; then never again. */
@@ -155,27 +166,33 @@ async function repairDecisions({ deps, count, apart, ago }: Pass): Promise<void>
   });
 }
 
+type HeldCall = Awaited<ReturnType<typeof staleReservations>>['live'][number];
+
+/** Gives a call back what it holds there: no record knows of it any more, or its record has settled what it cost. */
+async function releaseCall({ deps, count }: Pass, { account, id }: HeldCall): Promise<void> {
+  const [orgId = '', month = ''] = account.split(':');
+  await release(deps.store, { orgId, month, id }, deps.clock.now());
+  count('credits_released');
+}
+
 /** A call that is still reserved: what its record says it cost is booked; one that cannot be answered any more is released. */
-async function repairCall(
-  { deps, count, ago }: Pass,
-  { account, id, held }: Awaited<ReturnType<typeof staleReservations>>['live'][number],
-): Promise<void> {
-  const now = deps.clock.now();
+async function repairCall(pass: Pass, call: HeldCall): Promise<void> {
+  const { deps, count, ago } = pass;
+  const { account, id, held } = call;
   const [executionId] = id.split(':');
   const record = await executions.in(deps.store).findById(executionId).lean<ExecutionRecord>().exec();
   const slot = record?.steps.findIndex(({ path }) => `${record._id}:${path}` === id) ?? -1;
   const booking = record && bookingOf(record, record.steps[slot]);
   if (booking) {
-    await settle(deps.store, booking.reservation, booking.used, now);
+    // An engine that lost its data makes a call anew that it began in the month before: what that held is not used.
+    if (!account.endsWith(`:${booking.reservation.month}`)) return releaseCall(pass, call);
+    await settle(deps.store, booking.reservation, booking.used, deps.clock.now());
     count('credits_booked');
     return;
   }
   if (held.at >= ago(SWEEP_AFTER.reservation) || (record && !hasEnded(record.status))) return;
   if (record && slot !== -1) await giveBack(deps, record, [slot]);
-  const [orgId, month] = account.split(':');
-  // What no record knows of any more, or was given back above.
-  await release(deps.store, { orgId: orgId ?? '', month: month ?? '', id }, now);
-  count('credits_released');
+  await releaseCall(pass, call);
 }
 
 async function repairCredits(pass: Pass): Promise<void> {
@@ -237,7 +254,7 @@ export async function sweepOnce(deps: Deps): Promise<Counts> {
     apart,
     ago: (milliseconds) => new Date(now - milliseconds),
     count: (kind) => {
-      if (kind === 'healthy') return;
+      if (kind === HEALTHY) return;
       counts[kind] = (counts[kind] ?? 0) + 1;
       deps.log.warn('repaired', { kind });
     },

@@ -3,7 +3,7 @@ import { readConfig } from '../../src/config';
 import { SWEEP, workflowIdOf } from '../../src/contracts/messages';
 import { connectEngine, type Engine } from '../../src/engine/connect';
 import { newId } from '../../src/domain/ids';
-import { monthOf } from '../../src/domain/credits';
+import { monthOf, monthsBefore } from '../../src/domain/credits';
 import { readStats } from '../../src/store/agent-runs';
 import { agents, claimSlot, readRuntime } from '../../src/store/agents';
 import { approvals, denyForEnd } from '../../src/store/approvals';
@@ -252,6 +252,42 @@ test('credits of an AI call whose worker died between the record and the account
     return read && read.available !== 93 ? read : null;
   });
   expect(account).toMatchObject({ available: 98, total_used: 2, by_model: { quick: 2 } });
+});
+
+test('credits held in a month that ended before the call was made anew are given back, once', async () => {
+  const { org, id, now, month } = await withHeldCall(ago(2 * MINUTE));
+  const before = monthsBefore(now, 1)[0] ?? '';
+  await ensureMonth(harness.store, { orgId: org.id, month: before, allocation: 100 }, now);
+  const call = { orgId: org.id, id: `${id}:1`, agentId: 'agt_x', tier: 'quick' as const, credits: 7 };
+  expect(await reserve(harness.store, { ...call, month: before }, heldAt(ago(2 * MINUTE)))).toBe('reserved');
+  const usage = { input_tokens: 5, output_tokens: 5, month, reserved: 7, tier: 'quick' };
+  await executions
+    .in(harness.store)
+    .updateOne(
+      { _id: id },
+      { $set: { 'steps.1.status': 'completed', 'steps.1.credits_used': 2, 'steps.1.usage': usage } },
+    );
+  await sweep();
+  const accountOf = (of: string) =>
+    waitFor(async () => {
+      const read = await readMonth(harness.store, org.id, of);
+      return read && read.available !== 93 ? read : null;
+    });
+  expect(await accountOf(month)).toMatchObject({ available: 98, total_used: 2 });
+  expect(await accountOf(before)).toMatchObject({ available: 100, total_used: 0 });
+});
+
+test('an engine that has lost everything is told of it in one pass, however much that is', async () => {
+  const org = await harness.newOrg();
+  const agentId = await activeAgent(org, definitionWith([VARIABLES]));
+  const created = { orgId: org.id, agentId, now: ago(5 * MINUTE), payload: { name: 'Ada' } };
+  const records = await Promise.all(Array.from({ length: 230 }, () => unopenedRecord(harness.store, created)));
+  await executions
+    .in(harness.store)
+    .collection.insertMany(records.map((record) => ({ ...record, start_pending: false })) as never);
+  await sweep();
+  const left = { org_id: org.id, touched_at: { $lt: ago(2 * MINUTE) } };
+  expect(await executions.in(harness.store).countDocuments(left)).toBe(0);
 });
 
 test('a healthy execution that waits at its gate for long is left alone', async () => {
