@@ -14,6 +14,7 @@ import { purgeTombstones } from '../src/store/resource-tombstones';
 import {
   cancelledUnclosed,
   executions,
+  findExecution,
   hasEnded,
   markWorkflowsClosed,
   noteWorkflowTold,
@@ -65,20 +66,23 @@ const ENDS = {
  * Brings workflow and record together when one of them was restored from an older copy. A workflow at a gate that was
  * passed has forgotten the decision; one at a gate that never opened, by the record, waits for what nobody can decide.
  */
-async function repairGate(deps: Deps, record: ExecutionRecord, gate: string | null): Promise<string> {
-  const slot = record.steps.find(({ step_id: id }) => id === gate);
-  if (slot?.status === 'pending' || slot?.status === 'running') {
+async function repairGate(deps: Deps, { org_id: orgId, _id: id }: ExecutionRecord, gate: string): Promise<string> {
+  // Read after the workflow was: a gate is in the record before its workflow waits there.
+  const record = await findExecution(deps.store, orgId, id);
+  const slot = record?.steps.find(({ step_id: of }) => of === gate);
+  if (!record || !slot || hasEnded(record.status)) return HEALTHY;
+  if (slot.status === 'pending' || slot.status === 'running') {
     await startAnew(deps, record);
     return 'started_anew';
   }
-  if (slot?.status !== 'completed' || !slot.approval_id) return HEALTHY;
+  if (slot.status !== 'completed' || !slot.approval_id) return HEALTHY;
   return (await forgetConsumed(deps.store, slot.approval_id)) ? 'told_again' : HEALTHY;
 }
 
 /** An execution whose workflow runs. */
 async function repairRunning(deps: Deps, record: ExecutionRecord, { gate }: Seen): Promise<string> {
   if (record.status === 'waiting_approval' && (await finishCancel(deps, record))) return 'cancel_finished';
-  const kind = await repairGate(deps, record, gate);
+  const kind = gate === null ? HEALTHY : await repairGate(deps, record, gate);
   await touchExecution(deps.store, record._id, deps.clock.now());
   return kind;
 }
