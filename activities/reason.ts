@@ -7,7 +7,7 @@ import { renderApart } from '../src/domain/text';
 import { ProviderError } from '../src/providers/error';
 import { buildPrompt, fenceFor } from '../src/providers/prompt';
 import { settle, type Reservation } from '../src/store/credits';
-import { noteSpent } from '../src/store/ai-costs';
+import { chargeSpent, noteSpent } from '../src/store/ai-costs';
 import { hasEnded, type ExecutionRecord } from '../src/store/executions';
 import { accountOf, bookingOf, spentOf } from './booking';
 import type { Deps } from './deps';
@@ -66,6 +66,18 @@ async function noteFailure(deps: Deps, run: StepRun<'ai_reason'>, error: unknown
   deps.cache.drop(id);
 }
 
+/** An answer that cannot be kept was paid for like any other. */
+async function chargeLost(
+  deps: Deps,
+  input: StepInput,
+  { credits = 0, usage = {}, model = {} }: Effect,
+): Promise<void> {
+  const { execution_id: id, slot } = input;
+  await chargeSpent(deps.store, { id, slot }, { credits, usage: { ...usage, wasted: true }, model });
+  deps.cache.drop(id);
+  await giveBack(deps, await readRunning(deps, { execution_id: id, seq: -1 }), [slot]);
+}
+
 async function ask(deps: Deps, run: StepRun<'ai_reason'>): Promise<Effect> {
   const tier = tierOf(run);
   const prompt = promptOf(deps, run);
@@ -84,7 +96,7 @@ async function ask(deps: Deps, run: StepRun<'ai_reason'>): Promise<Effect> {
     const before = spentOf(run.record.steps[run.input.slot]);
     const usage = before ? addTokens(before, answer.usage) : answer.usage;
     return {
-      output: answer.object ?? { text: answer.text },
+      output: answer.object ?? { text: answer.text, ...(answer.truncated ? { truncated: true } : {}) },
       credits: creditsFor(tier, usage),
       // Counted under the tier that was asked for and paid, even when the next one answered.
       model: { ...answer.model, tier },
@@ -115,7 +127,12 @@ export const aiReason = (deps: Deps, input: StepInput): Promise<StepResult> =>
     runStep(
       deps,
       input,
-      { type: 'ai_reason', attemptsMax: ATTEMPTS_MAX, settled: (record) => bookFrom(deps, input, record) },
+      {
+        type: 'ai_reason',
+        attemptsMax: ATTEMPTS_MAX,
+        settled: (record) => bookFrom(deps, input, record),
+        lost: (effect) => chargeLost(deps, input, effect),
+      },
       (run) => ask(deps, run),
     ),
   );

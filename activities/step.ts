@@ -13,6 +13,7 @@ import { durationMs } from '../src/domain/durations';
 import { writeAttempt, writeStart } from '../src/store/execution-progress';
 import { writeCutOff } from '../src/store/execution-writes';
 import { hasEnded, type ExecutionRecord } from '../src/store/executions';
+import { isStoreRefusal } from '../src/store/outages';
 import type { Deps } from './deps';
 import { effectFailure, permanent } from './failures';
 import { refuseUnkeepable } from './keepable';
@@ -65,6 +66,8 @@ interface Options<Type extends StepType> {
   type: Type;
   attemptsMax: number;
   settled?: (record: ExecutionRecord) => void;
+  /** Told of an effect that was had and cannot be kept. */
+  lost?: (effect: Effect) => Promise<void>;
 }
 
 /** An attempt that a cancel broke off may have arrived: the trace must not say that the step never ran. */
@@ -120,6 +123,10 @@ async function shown<Result>(
   }
 }
 
+/** True when what an effect left behind will not be kept, however often it is written. */
+const isRefused = (error: unknown): boolean =>
+  isStoreRefusal(error) || (error instanceof ApplicationFailure && error.nonRetryable === true);
+
 async function attemptStep<Type extends StepType>(
   deps: Deps,
   run: StepRun<Type>,
@@ -130,11 +137,18 @@ async function attemptStep<Type extends StepType>(
   const startedAt = record.steps[input.slot]?.started_at ?? deps.clock.now();
   const effect = await shown(deps, run, startedAt, () => effectOf(run, work));
   const end = stepEnd(input.slot, effect, { startedAt, now: deps.clock.now(), attempt: run.attempt });
-  refuseUnkeepable(withSlots(record, [end]), input.slot, input.asked);
-  const written = await patiently(() => writeStepEnd(deps, input, { stored, record, end }));
-  unrecorded.delete(run.key);
-  options.settled?.(written);
-  return resultOf(written, input);
+  try {
+    refuseUnkeepable(withSlots(record, [end]), input.slot, input.asked);
+    const written = await patiently(() => writeStepEnd(deps, input, { stored, record, end }));
+    unrecorded.delete(run.key);
+    options.settled?.(written);
+    return resultOf(written, input);
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+    unrecorded.delete(run.key);
+    await patiently(async () => options.lost?.(effect));
+    throw error;
+  }
 }
 
 /** Runs an effect at most once as far as this worker can tell, and records it. */

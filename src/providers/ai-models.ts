@@ -2,10 +2,11 @@
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import type { LanguageModel } from 'ai';
+import { wrapLanguageModel, type LanguageModel } from 'ai';
 import type { Config } from '../config';
 import { MODEL_TIERS, type ModelTier } from '../contracts/step';
 import { memoised } from '../domain/memoised';
+import { asCompatible } from './ai-compatible';
 import { createAiFetch } from './ai-fetch';
 import { ProviderError } from './error';
 
@@ -27,7 +28,8 @@ function openaiCompatible({ apiKey, baseUrl }: AiConfig): ModelFactory {
   if (!baseUrl) throw new ProviderError('not_configured', 'AI_PROVIDER is openai_compatible: set AI_BASE_URL');
   const key = apiKey ? { apiKey } : {};
   const settings = { name: 'compatible', baseURL: baseUrl, supportsStructuredOutputs: true, fetch: createAiFetch() };
-  return createOpenAICompatible({ ...settings, ...key });
+  const provider = createOpenAICompatible({ ...settings, ...key });
+  return (name) => wrapLanguageModel({ model: provider(name), middleware: asCompatible });
 }
 
 function hosted({ provider, apiKey, baseUrl }: AiConfig): ModelFactory {

@@ -22,6 +22,8 @@ import { ProviderError, type Usage } from './error';
 const TIMEOUT_MS: Record<ModelTier, number> = { quick: 55_000, standard: 55_000, premium: 290_000, expert: 290_000 };
 const CHARACTERS_PER_TOKEN = 3.5;
 const BAD_ANSWER_LENGTH_MAX = 16_000;
+/** More than any model takes in one call. */
+const TOKENS_MAX = 10_000_000;
 
 interface Reply {
   text: string;
@@ -38,11 +40,15 @@ interface Session {
 }
 
 function addUsage(session: Session, usage: LanguageModelUsage | undefined, texts: { asked: string; answered: string }) {
-  // Some compatible servers count nothing; an estimate keeps credits from being free.
-  const estimate = (text: string) => Math.ceil(text.length / CHARACTERS_PER_TOKEN);
+  // Some compatible servers count nothing, or something else; an estimate keeps credits from being free, and from being
+  // gone at once.
+  const tokens = (counted: number | undefined, text: string): number =>
+    counted !== undefined && Number.isInteger(counted) && counted >= 0 && counted <= TOKENS_MAX
+      ? counted
+      : Math.ceil(text.length / CHARACTERS_PER_TOKEN);
   session.spent = addTokens(session.spent, {
-    input_tokens: usage?.inputTokens ?? estimate(texts.asked),
-    output_tokens: usage?.outputTokens ?? estimate(texts.answered),
+    input_tokens: tokens(usage?.inputTokens, texts.asked),
+    output_tokens: tokens(usage?.outputTokens, texts.answered),
   });
 }
 
@@ -130,16 +136,25 @@ async function firstCall(session: Session, signal: AbortSignal): Promise<Reply> 
   }
 }
 
+/** An answer that is not asked for by a schema. What was cut off may still be of use, to whoever knows that it was. */
+function textOf({ text, finish }: Reply): Pick<AiAnswer, 'text' | 'truncated'> {
+  const isCut = finish === 'length';
+  if (text.trim() !== '') return { text, ...(isCut ? { truncated: true } : {}) };
+  throw new ProviderError(
+    'invalid_output',
+    isCut
+      ? 'The model reached its limit before it answered: raise max_output_tokens or ask for less'
+      : `The model answered with no text (${finish})`,
+  );
+}
+
 async function ask(session: Session, config: Config['ai'], signal: AbortSignal): Promise<AiAnswer> {
   const { request, chosen } = session;
   const model = { tier: chosen.tier, provider: config.provider, name: chosen.name };
   const first = await firstCall(session, signal);
   if (first.finish === 'content-filter')
     throw new ProviderError('rejected', 'The AI provider declined to answer this prompt');
-  if (!request.schema) {
-    if (!first.text) throw new ProviderError('invalid_output', `The model answered with no text (${first.finish})`);
-    return { text: first.text, usage: session.spent, model, repaired: false };
-  }
+  if (!request.schema) return { ...textOf(first), usage: session.spent, model, repaired: false };
   const check = checkerOf(request.schema);
   const answer = readAnswer(first.text, check);
   if (answer.ok)

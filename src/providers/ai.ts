@@ -23,6 +23,8 @@ export interface AiAnswer {
   text: string;
   /** Present exactly when a schema was given, and always valid by it. */
   object?: Record<string, unknown>;
+  /** The text ends where the limit cut it off; answers by a schema fail instead. */
+  truncated?: true;
   usage: Usage;
   /** The tier that answered: the nearest configured one when the asked tier has no model. */
   model: { tier: ModelTier; provider: string; name: string };

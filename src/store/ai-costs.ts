@@ -23,13 +23,13 @@ export async function noteSpent(
 export async function chargeSpent(
   store: Store,
   { id, slot }: SlotOf,
-  charged: { credits: number; usage: Record<string, unknown> },
+  { credits, usage, model }: { credits: number; usage: Record<string, unknown>; model?: Record<string, unknown> },
 ): Promise<void> {
   const at = `steps.${slot}`;
   await executions
     .in(store)
     .collection.updateOne({ _id: id, [`${at}.credits_used`]: 0, [`${at}.status`]: { $ne: 'completed' } } as never, {
-      $set: { [`${at}.credits_used`]: charged.credits, [`${at}.usage`]: charged.usage },
-      $inc: { credits_used: charged.credits, seq: 1 },
+      $set: { [`${at}.credits_used`]: credits, [`${at}.usage`]: usage, ...(model ? { [`${at}.model`]: model } : {}) },
+      $inc: { credits_used: credits, seq: 1 },
     });
 }

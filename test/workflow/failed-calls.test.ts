@@ -114,6 +114,25 @@ test('tokens of an answer that was of no use are booked once, although the execu
   await expectBooked(1);
 });
 
+test.each([
+  ['ends its execution', [REASON], ['failed']],
+  ['is passed over', [{ ...REASON, ...GOES_ON }, GATE], ['waiting_approval']],
+])('an answer that is too large to be kept is paid for all the same, and its step %s', async (_name, steps, ends) => {
+  model.setReply(() => ({ text: 'word '.repeat(200_000), usage: { input_tokens: 1_000, output_tokens: 20_000 } }));
+  const asked = model.requests.length;
+  const ended = await waitForExecution(org, await start(...steps), ends);
+  // 81,000 weighted tokens are 11 blocks.
+  expect(thinkOf(ended)).toMatchObject({
+    status: 'failed',
+    credits_used: 11,
+    error: { code: 'output_too_large' },
+    usage: { output_tokens: 20_000 },
+    model: { name: 'small' },
+  });
+  expect(model.requests.length - asked).toBe(1);
+  await expectBooked(11);
+});
+
 const COSTLY = { input_tokens: 80_000, output_tokens: 2_000 };
 
 test('what attempts have spent before the model failed is charged, although none of them ended with an answer', async () => {

@@ -130,7 +130,8 @@ export const variablesOf = (step: Step): Record<string, Shape> =>
 type OutputOf = { [Type in Step['type']]: (step: Extract<Step, { type: Type }>) => Shape };
 
 const OUTPUT: OutputOf = {
-  ai_reason: ({ output_schema: schema }) => (schema ? shapeOfSchema(schema) : object({ text: value('string') })),
+  ai_reason: ({ output_schema: schema }) =>
+    schema ? shapeOfSchema(schema) : object({ text: value('string'), truncated: value('boolean') }),
   notification: () => object({ deliveries: list() }),
   approval_gate: () =>
     object({
