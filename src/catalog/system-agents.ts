@@ -99,6 +99,7 @@ const slaGuard = define({
       subject: 'SLA at risk: {{event_payload.ticket_number}} has {{event_payload.minutes_left}} minutes left',
       body: [
         '{{event_payload.ticket_number}} {{event_payload.title}}',
+        'Client: {{default event_payload.client_name "none"}}',
         'Priority {{event_payload.priority}}, {{event_payload.percent_used}} % of the {{event_payload.sla_type}} time is used.',
         '',
         '{{steps.brief.output.text}}',
@@ -132,7 +133,7 @@ const criticalAlert = define({
       recipients: [SERVICE_DESK],
       subject: 'Critical: {{event_payload.threat_name}} on {{event_payload.hostname}}',
       body: [
-        '{{upper event_payload.category}} {{event_payload.threat_name}} on {{event_payload.hostname}} (client {{event_payload.client_id}}).',
+        '{{upper event_payload.category}} {{event_payload.threat_name}} on {{event_payload.hostname}}, client {{default event_payload.client_name event_payload.client_id}}.',
         'Action taken so far: {{event_payload.action_taken}}.',
         '',
         'Trace: {{execution.url}}',
@@ -171,7 +172,8 @@ const backupFollowUp = define({
       type: 'approval_gate',
       id: 'review',
       name: 'Review the note',
-      message: 'Send this note about {{event_payload.hostname}}?\n\n{{steps.draft.output.text}}',
+      message:
+        'Send this note about {{event_payload.hostname}} (client {{default event_payload.client_name event_payload.client_id}})?\n\n{{steps.draft.output.text}}',
       expires_in: '24h',
     },
     {
@@ -181,7 +183,7 @@ const backupFollowUp = define({
       channel: 'email',
       recipients: [SERVICE_DESK],
       subject: 'Backup of {{event_payload.hostname}} failed {{event_payload.consecutive_failures}} times',
-      body: '{{steps.draft.output.text}}\n\nTrace: {{execution.url}}',
+      body: '{{steps.draft.output.text}}\n\nClient: {{default event_payload.client_name event_payload.client_id}}\nTrace: {{execution.url}}',
     },
   ],
 });
@@ -189,7 +191,7 @@ const backupFollowUp = define({
 /** The shipped agents, in the order lists show them. */
 export const systemAgents: SystemAgent[] = [
   { id: 'agt_system_ticket_triage', version: 1, definition: ticketTriage },
-  { id: 'agt_system_sla_guard', version: 1, definition: slaGuard },
-  { id: 'agt_system_critical_alert', version: 1, definition: criticalAlert },
-  { id: 'agt_system_backup_followup', version: 1, definition: backupFollowUp },
+  { id: 'agt_system_sla_guard', version: 2, definition: slaGuard },
+  { id: 'agt_system_critical_alert', version: 2, definition: criticalAlert },
+  { id: 'agt_system_backup_followup', version: 2, definition: backupFollowUp },
 ];

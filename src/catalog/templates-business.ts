@@ -40,7 +40,8 @@ const dunning = define({
       type: 'approval_gate',
       id: 'review',
       when: { field: 'event_payload.amount', operator: 'gte', value: 500_000 },
-      message: 'Send this reminder for invoice {{event_payload.invoice_number}}?\n\n{{steps.draft.output.text}}',
+      message:
+        'Send this reminder for invoice {{event_payload.invoice_number}} to {{default event_payload.client_name event_payload.client_id}}?\n\n{{steps.draft.output.text}}',
       expires_in: '3d',
     },
     {
@@ -66,7 +67,7 @@ const paymentFailed = define({
       channel: 'email',
       recipients: ['accounting@example.com'],
       subject: 'Payment for invoice {{event_payload.invoice_number}} failed',
-      body: 'Reason: {{event_payload.reason}}. Client: {{event_payload.client_id}}.\nTrace: {{execution.url}}',
+      body: 'Reason: {{event_payload.reason}}. Client: {{default event_payload.client_name event_payload.client_id}}.\nTrace: {{execution.url}}',
     },
     { type: 'delay', id: 'wait', for: '3d' },
     {
@@ -219,8 +220,8 @@ const certificateWatch = define({
 });
 
 export const BILLING_TEMPLATES: Template[] = [
-  template('tpl_overdue_invoice', 'billing', '1.1.0', dunning),
-  template('tpl_payment_failed', 'billing', '1.0.0', paymentFailed),
+  template('tpl_overdue_invoice', 'billing', '1.2.0', dunning),
+  template('tpl_payment_failed', 'billing', '1.1.0', paymentFailed),
 ];
 
 export const HR_TEMPLATES: Template[] = [

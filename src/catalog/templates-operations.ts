@@ -27,7 +27,8 @@ const slaEscalation = define({
     {
       type: 'approval_gate',
       id: 'confirm',
-      message: 'Escalate {{event_payload.ticket_number}} to the service lead?\n\n{{steps.explain.output.text}}',
+      message:
+        'Escalate {{event_payload.ticket_number}} (client {{default event_payload.client_name "none"}}) to the service lead?\n\n{{steps.explain.output.text}}',
       expires_in: '2h',
     },
     {
@@ -36,7 +37,7 @@ const slaEscalation = define({
       channel: 'email',
       recipients: [SERVICE_DESK],
       subject: 'SLA breached: {{event_payload.ticket_number}} {{event_payload.title}}',
-      body: '{{steps.explain.output.text}}\n\nOverdue by {{event_payload.overdue_minutes}} minutes.\nTrace: {{execution.url}}',
+      body: '{{steps.explain.output.text}}\n\nClient: {{default event_payload.client_name "none"}}\nOverdue by {{event_payload.overdue_minutes}} minutes.\nTrace: {{execution.url}}',
     },
   ],
 });
@@ -76,7 +77,7 @@ const deviceOffline = define({
               id: 'page',
               channel: 'sms',
               recipients: ['+15550100'],
-              body: '{{event_payload.hostname}} offline for {{event_payload.hours_offline}} h (client {{event_payload.client_id}})',
+              body: '{{event_payload.hostname}} offline for {{event_payload.hours_offline}} h ({{default event_payload.client_name event_payload.client_id}})',
             },
           ],
         },
@@ -87,7 +88,8 @@ const deviceOffline = define({
           id: 'report',
           channel: 'email',
           recipients: [SERVICE_DESK],
-          subject: '{{event_payload.hostname}} is offline',
+          subject:
+            '{{event_payload.hostname}} of {{default event_payload.client_name event_payload.client_id}} is offline',
           body: '{{event_payload.hostname}} ({{event_payload.os}}) has been offline for {{event_payload.hours_offline}} hours.\nTrace: {{execution.url}}',
         },
       ],
@@ -184,7 +186,7 @@ const isolation = define({
       type: 'approval_gate',
       id: 'isolate_ok',
       message:
-        'Isolate {{event_payload.hostname}} from the network?\n{{event_payload.threat_name}} ({{event_payload.severity}}, {{event_payload.category}}), action taken: {{event_payload.action_taken}}.',
+        'Isolate {{event_payload.hostname}} of {{default event_payload.client_name event_payload.client_id}} from the network?\n{{event_payload.threat_name}} ({{event_payload.severity}}, {{event_payload.category}}), action taken: {{event_payload.action_taken}}.',
       expires_in: '15m',
     },
     {
@@ -205,18 +207,19 @@ const isolation = define({
       id: 'inform',
       channel: 'email',
       recipients: [SERVICE_DESK],
-      subject: '{{event_payload.hostname}} is isolated',
+      subject:
+        '{{event_payload.hostname}} of {{default event_payload.client_name event_payload.client_id}} is isolated',
       body: 'Approved by {{steps.isolate_ok.output.decided_by}}. {{default steps.isolate_ok.output.note "No note."}}\nTrace: {{execution.url}}',
     },
   ],
 });
 
 export const OPERATIONS_TEMPLATES: Template[] = [
-  template('tpl_sla_escalation', 'operations', '1.0.0', slaEscalation),
-  template('tpl_server_offline', 'operations', '1.0.0', deviceOffline),
+  template('tpl_sla_escalation', 'operations', '1.1.0', slaEscalation),
+  template('tpl_server_offline', 'operations', '1.1.0', deviceOffline),
 ];
 
 export const SECURITY_TEMPLATES: Template[] = [
   template('tpl_phishing_report', 'security', '1.0.0', phishing),
-  template('tpl_endpoint_isolation', 'security', '1.0.0', isolation),
+  template('tpl_endpoint_isolation', 'security', '1.1.0', isolation),
 ];

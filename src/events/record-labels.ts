@@ -32,7 +32,7 @@ export function labelledBy(row: Resource, record: AnyRecord | null): Named[] {
   return namedBy(row, record, (field) => asked.has(field));
 }
 
-/** The text a path asks for, in the record it is of. */
+/** The text a path asks for, in the record that is named first. */
 const askedName = (path: string, target: Resource): string => path.split('.')[1] ?? target.label;
 
 /** Names of the texts that the row asks of records of `target`. */
@@ -44,12 +44,28 @@ const namesAskedOf = (row: Resource, target: Resource): string[] => [
     .map((path) => askedName(path, target)),
 ];
 
-/** Texts of the named records by id, deleted ones too; ids the tenant does not have are left out. One query per resource. */
-export async function readTexts(
-  store: Store,
-  { row, tenantId, refersTo }: Place,
-  named: readonly Named[],
-): Promise<Texts> {
+/** Records that the named ones name, where a path goes on to them. */
+function namedFurther(row: Resource, named: readonly Named[], texts: Texts): Named[] {
+  return row.labelled.flatMap((path) => {
+    const [field, through, last] = path.split('.');
+    if (through === undefined || last === undefined) return [];
+    return named.flatMap((one) => {
+      const id = one.field === field ? texts[one.id]?.texts[through] : null;
+      const target = one.target.fields[through]?.traits.target;
+      return id && target && !texts[id] ? [{ field: through, target: resourceOf(target), id }] : [];
+    });
+  });
+}
+
+/** Texts of the named records by id, deleted ones too; ids the tenant does not have are left out. */
+export async function readTexts(store: Store, place: Place, named: readonly Named[]): Promise<Texts> {
+  const texts = await readNamed(store, place, named);
+  const further = namedFurther(place.row, named, texts);
+  return further.length === 0 ? texts : { ...texts, ...(await readNamed(store, place, further)) };
+}
+
+/** One query per resource. */
+async function readNamed(store: Store, { row, tenantId, refersTo }: Place, named: readonly Named[]): Promise<Texts> {
   const targets = new Map<Resource, Set<string>>();
   for (const { target, id } of named) targets.set(target, (targets.get(target) ?? new Set()).add(id));
   const found = await Promise.all(
@@ -65,7 +81,9 @@ export function labelsOf(row: Resource, record: AnyRecord | null, texts: Texts):
   return Object.fromEntries(
     row.labelled.map((path) => {
       const target = resourceOf(row.fields[fieldOf(path)]?.traits.target ?? '');
-      return [path, texts[String(record?.[fieldOf(path)])]?.texts[askedName(path, target)] ?? null];
+      const said = texts[String(record?.[fieldOf(path)])]?.texts[askedName(path, target)] ?? null;
+      const last = path.split('.')[2];
+      return [path, last === undefined ? said : (texts[String(said)]?.texts[last] ?? null)];
     }),
   );
 }

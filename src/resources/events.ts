@@ -58,9 +58,10 @@ function sampleChange(row: Resource, before: AnyRecord, { act, change }: ReturnT
 const sampleLabels = (row: Resource): Labels =>
   Object.fromEntries(
     row.labelled.map((path) => {
-      const [name = '', of] = path.split('.');
-      const target = resourceOf(row.fields[name]?.traits.target ?? '');
-      const sample = sampleRecord(target, {})[of ?? target.label];
+      const [name = '', of, last] = path.split('.');
+      const named = resourceOf(row.fields[name]?.traits.target ?? '');
+      const target = last === undefined ? named : resourceOf(named.fields[of ?? '']?.traits.target ?? '');
+      const sample = sampleRecord(target, {})[last ?? of ?? target.label];
       return [path, typeof sample === 'string' ? sample : null];
     }),
   );

@@ -16,11 +16,12 @@ export function defaultPayload(row: Pick<Resource, 'singular' | 'fields' | 'clie
   });
 }
 
-/** What every record has is told with it: who made it, what other systems call it and what tenants keep with it. */
+/** What every record has is told with it: whose it is, who made it, what other systems call it and what tenants keep with it. */
 export const withCommonFields =
-  (payload: Payload): Payload =>
+  (payload: Payload, clientName: Resource['clientName']): Payload =>
   (record, labels) => ({
     ...payload(record, labels),
+    ...(clientName ? { client_name: clientName(record, labels) } : {}),
     external_refs: record.externalRefs,
     custom_fields: record.customFields,
     created_by: record.createdBy,

@@ -187,7 +187,10 @@ export interface Declaration<Declared extends Fields> extends Partial<Rules<Reco
   clientId?: (record: RecordOf<Declared>) => string | null;
   /** Reference through which a record has its client, where it names none itself. */
   clientThrough?: keyof Declared & string;
-  /** References whose labels the payload asks for, or texts of the records they name: `boardId`, `boardId.name`. */
+  /**
+   * References whose labels the payload asks for, or texts of the records they name: `boardId`, `boardId.name`. The
+   * client's name is always asked for.
+   */
   labelled?: readonly ((keyof Declared & string) | `${keyof Declared & string}.${string}`)[];
   /** Event payload; all fields in snake_case unless declared. */
   payload?: (record: RecordOf<Declared>, labels: Labels) => Record<string, unknown>;
@@ -221,13 +224,15 @@ export interface Resource extends Omit<Declaration<Fields>, keyof Rules<AnyRecor
   lists: readonly string[];
   labelled: readonly string[];
   clientId: (record: AnyRecord, labels: Labels) => string | null;
+  /** What people call that client; nothing for rows that have none. */
+  clientName: ((record: AnyRecord, labels: Labels) => string | null) | null;
   payload: (record: AnyRecord, labels: Labels) => Record<string, unknown>;
   events: Readonly<Record<string, EventRule<AnyRecord>>>;
 }
 
 const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
-const companyOf = (record: AnyRecord): string | null => textOrNull(record['companyId']);
+const companyOf = (record: AnyRecord): string | null => textOrNull(record[COMPANY_ID]);
 
 function collectionOf({ products, path }: Pick<Resource, 'products' | 'path'>): string {
   const name = snakeCase(path);
@@ -239,11 +244,30 @@ const never = (): null => null;
 
 type ClientOf = Resource['clientId'];
 
+const COMPANY_ID = 'companyId';
+
 /** The client a record names itself, or the one of the record it belongs to. */
 const clientBy =
   (through: string | undefined): ClientOf =>
   (record, labels) =>
-    companyOf(record) ?? (through === undefined ? null : (labels[`${through}.companyId`] ?? null));
+    companyOf(record) ?? (through === undefined ? null : (labels[`${through}.${COMPANY_ID}`] ?? null));
+
+type Client = Pick<Declaration<Record<string, Field>>, 'clientThrough' | 'fields'>;
+
+/** What is asked of the records beside one, so that its client is known, and known by name. */
+const clientLabels = ({ clientThrough: through, fields }: Client): string[] => [
+  ...(fields[COMPANY_ID] ? [COMPANY_ID] : []),
+  ...(through ? [`${through}.${COMPANY_ID}`, `${through}.${COMPANY_ID}.name`] : []),
+];
+
+function clientNameBy(row: Client): Resource['clientName'] {
+  const { clientThrough: through } = row;
+  if (clientLabels(row).length === 0) return null;
+  return (record, labels) => {
+    if (companyOf(record) !== null) return labels[COMPANY_ID] ?? null;
+    return through === undefined ? null : (labels[`${through}.${COMPANY_ID}.name`] ?? null);
+  };
+}
 
 /** The rules of a row; what it leaves out allows everything and changes nothing. */
 const rulesOf = (row: Partial<Rules<AnyRecord>>): Rules<AnyRecord> => ({
@@ -278,6 +302,7 @@ export function resource<const Declared extends Fields>(declared: Declaration<De
     typeNames: pascalCase(row.nouns[1]),
   };
   const clientId: ClientOf = row.clientId ?? clientBy(row.clientThrough);
+  const clientName = clientNameBy(row);
   return {
     ...row,
     ...names,
@@ -285,11 +310,13 @@ export function resource<const Declared extends Fields>(declared: Declaration<De
     eventProduct: row.eventProduct ?? row.products[0],
     collection: collectionOf(row),
     lists: row.lists ?? [],
-    labelled: [...(row.labelled ?? []), ...(row.clientThrough ? [`${row.clientThrough}.companyId`] : [])],
+    labelled: [...new Set([...(row.labelled ?? []), ...clientLabels(row)])],
     ...rulesOf(row),
     clientId,
+    clientName,
     payload: withCommonFields(
       row.payload ?? defaultPayload({ singular: names.singular, fields: row.fields, clientId }, also ?? none),
+      clientName,
     ),
     events: withRestored(row.events, row.nouns[0]),
   };

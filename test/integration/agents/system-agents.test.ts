@@ -137,7 +137,7 @@ describe('pause', () => {
 
 describe('clones', () => {
   test.each(['agents', 'templates'])('of a system agent, by /api/%s/:id/clone, are drafts of the org', async (path) => {
-    for (const { id, definition } of systemAgents) {
+    for (const { id, version, definition } of systemAgents) {
       const answer = await post(org, `/${path}/${id}/clone`, {});
       expect(answer.status).toBe(201);
       expect(answer.body).toMatchObject({
@@ -145,7 +145,7 @@ describe('clones', () => {
         org_id: org.id,
         type: 'cloned',
         status: 'draft',
-        source: { kind: 'agent', id, version: '1' },
+        source: { kind: 'agent', id, version: String(version) },
       });
       const clone = `/agents/${text(answer.body['id'])}`;
       expect((await put(org, clone, { name: 'Changed', status: 'active' })).status).toBe(200);

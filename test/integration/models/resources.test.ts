@@ -101,10 +101,11 @@ async function makeNamed(
 const labelsBy = (row: Resource, made: ReadonlyMap<string, AnyRecord>) => (record: AnyRecord) =>
   Object.fromEntries(
     row.labelled.map((path) => {
-      const [name = '', of] = path.split('.');
+      const [name = '', of, last] = path.split('.');
       const target = row.fields[name]?.traits.target ?? '';
       const named = record[name] === null ? undefined : made.get(target);
-      const said = named?.[of ?? resourceOf(target).label];
+      const further = resourceOf(target).fields[of ?? '']?.traits.target;
+      const said = last && further ? made.get(further)?.[last] : named?.[of ?? resourceOf(target).label];
       return [path, typeof said === 'string' ? said : null];
     }),
   );

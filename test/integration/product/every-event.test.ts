@@ -1,4 +1,4 @@
-/** Every event that a row declares really comes: for each one there is a write through the API that makes it. */
+/** Every event that a row declares really comes, and names its client: for each there is a write that makes it. */
 import { derivedId } from '../../../src/domain/ids';
 import { firingOf } from '../../../src/resources/events';
 import { RESOURCES, resourceOf } from '../../../src/resources/registry';
@@ -58,6 +58,12 @@ async function fire(row: Resource, rule: EventRule<AnyRecord>): Promise<{ id: st
   return act ? write('POST', `${at}/${act}`, change) : write('PATCH', at, change);
 }
 
+const COMPANY_NAME = String(resourceOf('companies').examples.create['name']);
+
+/** What people are told of the client an event is about; a company's own events have its name already. */
+const clientNameOf = (row: Resource, clientId: unknown): string | undefined =>
+  typeof clientId === 'string' && row.key !== 'companies' ? COMPANY_NAME : undefined;
+
 const declared = RESOURCES.flatMap((row) =>
   Object.entries(row.events)
     // What time makes is shown by test/workflow/timed.test.ts, which counts them.
@@ -76,4 +82,6 @@ test.each(declared)('$id comes', async ({ name, row, rule }) => {
     { what: `${type} of ${id} at version ${version}`, timeoutMs: 10_000 },
   );
   expect(found).toMatchObject({ event_type: type, source_product: row.eventProduct });
+  const { client_id: clientId, client_name: clientName } = found['payload'] as Values;
+  expect(clientName ?? undefined).toBe(clientNameOf(row, clientId));
 });

@@ -53,6 +53,7 @@ test('a created ticket says what agents filter by', async () => {
       type: 'ticket',
       source: 'api',
       client_id: companyId,
+      client_name: 'Northwind',
       company_id: companyId,
       contact_id: null,
       assignee_id: null,

@@ -47,9 +47,11 @@ describe.each(each)('%s', (_key, row) => {
       if (traits.target) expect(resourceOf(traits.target)).toBeDefined();
     expect(fieldNames).toEqual(expect.arrayContaining([row.label, ...row.lists]));
     for (const path of row.labelled) {
-      const [name = '', of] = path.split('.');
+      const [name = '', of, last] = path.split('.');
       const target = resourceOf(row.fields[name]?.traits.target ?? '');
       if (of !== undefined) expect(target.fields[of]).toBeDefined();
+      if (last !== undefined)
+        expect(resourceOf(target.fields[of ?? '']?.traits.target ?? '').fields[last]).toBeDefined();
     }
     if (row.states)
       expect(row.fields[row.states.field]?.traits.schema['enum']).toEqual(
