@@ -97,15 +97,19 @@ async function makeNamed(
   return made;
 }
 
-/** What the records that a record names say of themselves. */
+/** What the records on a path say of themselves, the last one by its field or by its label. */
+function saidBy(made: ReadonlyMap<string, AnyRecord>, key: string, names: readonly string[]): unknown {
+  const [name = resourceOf(key).label, ...further] = names;
+  const target = resourceOf(key).fields[name]?.traits.target;
+  return target && further.length > 0 ? saidBy(made, target, further) : made.get(key)?.[name];
+}
+
 const labelsBy = (row: Resource, made: ReadonlyMap<string, AnyRecord>) => (record: AnyRecord) =>
   Object.fromEntries(
     row.labelled.map((path) => {
-      const [name = '', of, last] = path.split('.');
+      const [name = '', ...further] = path.split('.');
       const target = row.fields[name]?.traits.target ?? '';
-      const named = record[name] === null ? undefined : made.get(target);
-      const further = resourceOf(target).fields[of ?? '']?.traits.target;
-      const said = last && further ? made.get(further)?.[last] : named?.[of ?? resourceOf(target).label];
+      const said = record[name] === null ? null : saidBy(made, target, further);
       return [path, typeof said === 'string' ? said : null];
     }),
   );

@@ -41,23 +41,28 @@ test('an operation asks for the scope of its product and the permission of what 
 });
 
 describe.each(each)('%s', (_key, row) => {
-  test('references, labels, lists and states name what exists', () => {
+  test('references, lists and states name what exists', () => {
     const fieldNames = Object.keys(row.fields);
     for (const { traits } of Object.values(row.fields))
       if (traits.target) expect(resourceOf(traits.target)).toBeDefined();
     expect(fieldNames).toEqual(expect.arrayContaining([row.label, ...row.lists]));
-    for (const path of row.labelled) {
-      const [name = '', of, last] = path.split('.');
-      const target = resourceOf(row.fields[name]?.traits.target ?? '');
-      if (of !== undefined) expect(target.fields[of]).toBeDefined();
-      if (last !== undefined)
-        expect(resourceOf(target.fields[of ?? '']?.traits.target ?? '').fields[last]).toBeDefined();
-    }
     if (row.states)
       expect(row.fields[row.states.field]?.traits.schema['enum']).toEqual(
         expect.arrayContaining(Object.keys(row.states.from)),
       );
     for (const name of row.lists) expect(row.fields[name]?.traits.isFilterable).toBe(true);
+  });
+
+  test('labels are asked of fields that exist, in the records that they name', () => {
+    for (const path of row.labelled) {
+      const [name = '', ...further] = path.split('.');
+      let target = resourceOf(row.fields[name]?.traits.target ?? '');
+      for (const of of further) {
+        const asked = target.fields[of];
+        expect([path, asked]).toEqual([path, expect.anything()]);
+        if (asked?.traits.target) target = resourceOf(asked.traits.target);
+      }
+    }
   });
 
   test('defaults and counters are values the field itself allows', () => {
