@@ -1,7 +1,7 @@
 /** `notification`: one message per recipient, each with an id that stays the same over every attempt. */
 import { hash } from 'node:crypto';
 import type { StepInput, StepResult } from '../src/contracts/messages';
-import { asOneLine, renderText } from '../src/domain/text';
+import { asOneLine, renderText, renderUrl } from '../src/domain/text';
 import { withDeadline } from '../src/providers/deadline';
 import { ProviderError } from '../src/providers/error';
 import { writeProgress } from '../src/store/execution-progress';
@@ -30,9 +30,8 @@ async function deliver(deps: Deps, run: StepRun<'notification'>, to: string): Pr
   if (to === '') throw new ProviderError('invalid_input', 'A recipient is empty: its placeholder has no value');
   const { channel } = run.step;
   const body = renderText(run.step.body, run.scope, { escapeHtml: false });
-  const subject = asOneLine(
-    run.step.subject ? renderText(run.step.subject, run.scope, { escapeHtml: false }) : run.record.agent_name,
-  );
+  const given = asOneLine(renderText(run.step.subject ?? '', run.scope, { escapeHtml: false }));
+  const subject = given.trim() === '' ? run.record.agent_name : given;
   if (channel === 'email') {
     const sent = await deps.providers.mail.send({
       to,
@@ -57,9 +56,17 @@ function isOfRecipient(deps: Deps, { step }: StepRun<'notification'>, { kind }: 
   return isOwnAddress && (kind === 'auth' || kind === 'blocked_address');
 }
 
+/** An address whose host the author chose: values are pieces of its path or query, as in an `http_request`. */
+const ADDRESS_OF_AUTHOR = /^https?:\/\/[^{/]/i;
+
+function recipientOf({ step, scope }: StepRun<'notification'>, template: string): string {
+  const isAddress = step.channel === 'webhook' && ADDRESS_OF_AUTHOR.test(template);
+  return (isAddress ? renderUrl(template, scope) : renderText(template, scope, { escapeHtml: false })).trim();
+}
+
 /** Those who still have to be reached. Each attempt begins with another, so that slow ones do not use up all of them. */
 function recipientsLeft(run: StepRun<'notification'>, settled: readonly Delivery[]): string[] {
-  const named = run.step.recipients.map((template) => renderText(template, run.scope, { escapeHtml: false }).trim());
+  const named = run.step.recipients.map((template) => recipientOf(run, template));
   const left = [...new Set(named)].filter((name) => !settled.some(({ recipient }) => recipient === name));
   const first = left.length === 0 ? 0 : (run.attempt - 1) % left.length;
   return [...left.slice(first), ...left.slice(0, first)];

@@ -42,6 +42,16 @@ async function told(recipients: string[], more: Record<string, unknown> = {}): P
 const outcomes = (step: Body): string[][] =>
   list(step['output']?.['deliveries']).map(({ recipient, status }) => [text(recipient), text(status)]);
 
+test('a value in the address of a webhook is one piece of it, whatever it holds', async () => {
+  const word = "{{default event_payload.none '../a/b?c=d&e#f'}}";
+  const step = await told([`${stub.url}/to/${word}?for=${word}`]);
+  expect(text(step['status'])).toBe('completed');
+  const piece = encodeURIComponent('../a/b?c=d&e#f');
+  const address = `/to/${piece}?for=${piece}`;
+  expect(callsTo(address)).toBe(1);
+  expect(outcomes(step)).toEqual([[`${stub.url}${address}`, 'sent']]);
+});
+
 test.each([
   ['refuses the caller', () => `${stub.url}/forbidden`],
   ['is no public address', () => 'http://10.0.0.1/x'],

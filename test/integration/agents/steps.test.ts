@@ -373,12 +373,14 @@ describe('notification', () => {
       recipients: ['a@example.com', '{{event_payload.mail}}', 'a@example.com'],
     };
     const bare = { ...mail, id: 'bare', recipients: ['c@example.com'], subject: undefined };
-    const done = await runToEnd([mail, bare], { name: 'Ada', mail: 'b@example.com' });
+    const hollow = { ...mail, id: 'hollow', recipients: ['d@example.com'], subject: ' {{event_payload.none}}' };
+    const done = await runToEnd([mail, bare, hollow], { name: 'Ada', mail: 'b@example.com' });
     const mails = await mailbox(harness.address.inboxUrl, text(done['id']));
     expect(mails.map(({ to, subject }) => `${String(to[0])} ${subject}`).toSorted()).toEqual([
       'a@example.com For Ada',
       'b@example.com For Ada',
       'c@example.com The agent',
+      'd@example.com The agent',
     ]);
     expect(list(stepOf(done, 'mail')['output']?.['deliveries'])).toEqual(
       ['a@example.com', 'b@example.com'].map((recipient) => ({
