@@ -27,7 +27,7 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
   engine: {
     at: /^src\/engine\//,
     uses: ['contracts', 'domain'],
-    packages: ['@temporalio/client', '@temporalio/common'],
+    packages: ['@temporalio/client', '@temporalio/common', 'node:timers/promises'],
   },
   providers: {
     at: /^src\/providers\//,
