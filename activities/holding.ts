@@ -50,7 +50,7 @@ export async function holdCredits(
   if (held === 'insufficient') {
     throw permanent(
       'credit_insufficient',
-      `The step needs about ${reservation.credits} credits; the org has fewer left this month.`,
+      `The step needs about ${reservation.credits} of the org's credits, and fewer are left this month.`,
     );
   }
 }

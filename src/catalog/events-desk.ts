@@ -16,7 +16,7 @@ const TICKET: f.Fields = {
   status: f.choice(STATUSES, 'open'),
   board: f.text('Service Desk'),
   board_id: f.id('brd_service'),
-  type: f.text('incident'),
+  type: f.text('ticket'),
   source: f.choice(['portal', 'email', 'phone', 'api', 'rmm', 'agent'], 'email'),
   ...f.CLIENT,
   company_id: f.id('cli_northwind'),

@@ -113,7 +113,7 @@ const slaGuard = define({
 const criticalAlert = define({
   name: 'Critical alert pager',
   description:
-    'When endpoint protection finds a critical threat that was not stopped, alerts the service desk at once.',
+    'When endpoint protection finds a critical threat and does nothing about it, or no more than block it, alerts the service desk at once.',
   category: 'security',
   trigger: {
     type: 'bus_event',
