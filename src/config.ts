@@ -49,7 +49,11 @@ export const SETTINGS = {
     '2000',
     'Workflows one worker keeps in memory; keep above the open executions that matter',
   ),
-  SHUTDOWN_GRACE_SECONDS: setting('integer', '20', 'How long running activities may finish after SIGTERM'),
+  SHUTDOWN_GRACE_SECONDS: setting(
+    'integer',
+    '20',
+    'How long running activities may finish after SIGTERM; whatever ends the process must wait 15 s longer, in `docker-compose.yml` by `stop_grace_period`',
+  ),
   KEY_PEPPER: setting(
     'secret',
     '',

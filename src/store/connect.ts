@@ -30,11 +30,21 @@ export interface OpenStore extends Store {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
+/** What a database can be called. */
+const DATABASE = /^[^\s/\\."$*<>:|?\0]{1,63}$/;
+
+/** The driver would take a database called "test" where none is named, and goes on trying one that none can be called. */
+function assertNamesDatabase(uri: string): void {
+  const [, name = ''] = /^[^:]+:\/\/[^/]*\/([^?]*)/.exec(uri) ?? [];
+  if (!DATABASE.test(decodeURIComponent(name))) throw new Error(`it must name a database, got "${name}"`);
+}
+
 /** Fails on an address that no attempt could ever use, where the driver alone would go on trying. */
 function assertUsable(uri: string): void {
   try {
     // Parses; nothing is opened before it is told to connect.
     void new mongo.MongoClient(uri);
+    assertNamesDatabase(uri);
   } catch (error) {
     throw new Error(
       `MONGODB_URI must be an address such as mongodb://user:password@host:27017/signalbox: ${messageOf(error)}`,

@@ -35,6 +35,11 @@ test.each([
   'mongodb://',
   'mongodb://user:pa/ss@host/db',
   'mongodb://host/db?nope=1',
+  'mongodb://host',
+  'mongodb://user:password@host:27017/?replicaSet=rs0',
+  'mongodb://host/a b',
+  'mongodb://host/a.b',
+  'mongodb://host/%zz',
 ])('an address that can never be used is refused at once: %s', (uri) => {
   expect(() => openStore(uri)).toThrow(/^MONGODB_URI must be an address such as mongodb:/);
 });
