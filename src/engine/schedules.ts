@@ -6,7 +6,7 @@ import type { Log } from '../log';
 import type { Engine } from './connect';
 
 /** An engine that came back without its data is without repairs for no longer than this. */
-const LOOK_MS = 60_000;
+const LOOK_MS = 30_000;
 
 interface Plan {
   id: string;
