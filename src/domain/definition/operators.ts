@@ -131,6 +131,12 @@ const aList: Check = (value, shape) => {
   return value.map((one: unknown) => aScalar(one, shape)).find((flaw) => flaw !== undefined);
 };
 
+/** What a field was or became: of a list all of it, as one of its members is never equal to it. */
+const aState: Check = (value, shape) => {
+  if (shape.kind !== 'list' || value === null) return aScalarOrNull(value, shape);
+  return aList(value, shape) && { message: 'The value must be the whole list, for example ["vpn", "wifi"], or null.' };
+};
+
 const aPair: Check = (value) => {
   const pair: unknown[] = Array.isArray(value) && value.length === 2 ? value : [];
   const points = pair.every((point) => typeof point === 'number') ? pair : pair.map(instantOf);
@@ -172,8 +178,8 @@ const VALUE: Record<Operator, Check> = {
   after: aDate,
   within_last: aDuration,
   changed: nothing,
-  changed_from: aScalarOrNull,
-  changed_to: aScalarOrNull,
+  changed_from: aState,
+  changed_to: aState,
 };
 
 /** Why a value does not suit its operator and field. */

@@ -77,15 +77,27 @@ function withField(shape: Shape, segments: readonly string[], field: FilterableF
   return object({ ...members, [segment]: withField(inner ?? ANY, rest, field) });
 }
 
+/** The objects of a payload that we make ourselves. */
+const OF_OURS: ReadonlySet<string> = new Set(['actor', 'previous']);
+
+/** Other objects, such as the answers to a form, hold what somebody put there: a sample shows one of many. */
+function withFreeObjects(members: Readonly<Record<string, Shape>>, { filterable_fields: named }: EventCatalogEntry) {
+  const isFree = ([name, { kind }]: [string, Shape]): boolean =>
+    kind === 'object' && !OF_OURS.has(name) && !named.some(({ path }) => path.startsWith(`${name}.`));
+  return Object.fromEntries(Object.entries(members).map((member) => [member[0], isFree(member) ? ANY : member[1]]));
+}
+
 /** The payload of a catalogued event: its sample, with the declared types; old values have the fields of new ones. */
 export function payloadShape(entry: EventCatalogEntry): Shape {
   const typed = entry.filterable_fields.reduce(
     (shape, field) => withField(shape, field.path.split('.'), field),
     shapeOfSample(entry.sample_payload),
   );
-  if (typed.kind !== 'object' || !Object.hasOwn(typed.members, 'previous')) return typed;
-  const { changed: _changed, previous: _previous, ...fields } = typed.members;
-  return object({ ...typed.members, previous: object(fields) });
+  if (typed.kind !== 'object') return typed;
+  const members = withFreeObjects(typed.members, entry);
+  if (!Object.hasOwn(members, 'previous')) return object(members);
+  const { changed: _changed, previous: _previous, ...fields } = members;
+  return object({ ...members, previous: object(fields) });
 }
 
 const SCALARS: Record<string, FieldType> = {

@@ -29,6 +29,8 @@ const entry = (product: string, type: string, sample: Record<string, unknown>): 
     description: 'b',
     contact: { email: 'a@b.c', phone: null },
     items: [{ sku: 'x' }],
+    answers: { model: 'T14' },
+    actor: { type: 'user', id: 'usr_ada' },
     tags: ['a'],
     ...sample,
   },

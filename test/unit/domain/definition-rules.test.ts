@@ -116,6 +116,23 @@ describe('filters', () => {
     expect(brief(checkFilter(filter))).toEqual([`/trigger/filters/0/${expected}`]);
   });
 
+  test('a list became what it is as a whole', () => {
+    const asking = (value: unknown) => brief(checkFilter({ field: 'tags', operator: 'changed_to', value }));
+    expect(asking(['vpn', 'wifi'])).toEqual([]);
+    expect(asking(null)).toEqual([]);
+    expect(asking('vpn')).toEqual(['/trigger/filters/0/value invalid_value']);
+    expect(asking([{}])).toEqual(['/trigger/filters/0/value invalid_value']);
+  });
+
+  test('objects hold what others put there, beside the one a sample shows; those of ours have their own members', () => {
+    const asking = (field: string) => brief(checkFilter({ field, operator: 'exists' }));
+    expect(asking('answers.needed_by')).toEqual([]);
+    expect(asking('actor.type')).toEqual([]);
+    expect(asking('actor.typ')).toEqual(['/trigger/filters/0/field unknown_field actor.type']);
+    expect(asking('contact.email')).toEqual([]);
+    expect(asking('contact.mail')).toEqual(['/trigger/filters/0/field unknown_field contact.email']);
+  });
+
   test('old values have the fields of new ones', () => {
     const trigger = { ...base.trigger, event_type: 'ticket.updated' };
     const fine: Filter = { field: 'previous.priority', operator: 'eq', value: 'low' };
