@@ -1,7 +1,7 @@
 /** `http_request`: a guarded call to an address the agent's author chose. */
 import type { StepInput, StepResult } from '../src/contracts/messages';
 import { renderText, renderUrl, renderValue } from '../src/domain/text';
-import { ProviderError, retryAfterMsOf } from '../src/providers/error';
+import { answered, ProviderError, retryAfterMsOf } from '../src/providers/error';
 import type { HttpReply } from '../src/providers/http';
 import type { Deps } from './deps';
 import { beating, runStep, type StepRun } from './step';
@@ -26,7 +26,7 @@ function kept({ body, truncated }: HttpReply): { body: unknown; truncated?: true
 }
 
 function refuse(status: number, retryAfter: string | undefined): never {
-  const message = `The address answered ${status}.`;
+  const message = `${answered('The address', status)}.`;
   const retryAfterMs = retryAfterMsOf(retryAfter, Date.now()) || undefined;
   if (status === 429) throw new ProviderError('rate_limited', message, { retryAfterMs });
   if (status >= 500 || RETRYABLE_STATUSES.includes(status))

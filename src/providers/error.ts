@@ -74,6 +74,10 @@ function kindOfStatus(status: number): ProviderErrorKind {
   return 'rejected';
 }
 
+/** What answers with a status come from, and why a redirect is the end: where it leads, nobody has checked. */
+export const answered = (from: string, status: number): string =>
+  `${from} answered ${status}${status >= 300 && status < 400 && status !== 304 ? '; redirects are not followed' : ''}`;
+
 interface FailedReply {
   status: number;
   headers: Readonly<Record<string, string>>;
@@ -87,7 +91,7 @@ interface FailedReply {
 /** The error for an HTTP reply that was not the wanted one. */
 export function statusError({ status, headers, from, reason, cause }: FailedReply): ProviderError {
   const detail = reason ? `: ${reason.slice(0, 300)}` : '';
-  return new ProviderError(kindOfStatus(status), `${from} answered ${status}${detail}`, {
+  return new ProviderError(kindOfStatus(status), `${answered(from, status)}${detail}`, {
     retryAfterMs: retryAfterMsOf(headers['retry-after'], Date.now()),
     cause,
   });

@@ -49,7 +49,7 @@ export function requestHeaders({ headers = {}, idempotencyKey }: HeaderSource, b
       throw new ProviderError('invalid_input', `The header "${given}" holds a forbidden character`);
     result[name] = value;
   }
-  // Replies are read as they come; nothing here unpacks a compressed one.
+  // What is packed comes whole or not at all: of a plain reply the beginning is kept.
   result['accept-encoding'] = 'identity';
   return result;
 }

@@ -11,7 +11,7 @@ export interface ReceivedRequest {
   body: unknown;
 }
 
-/** What to answer. A string is sent as text, anything else as JSON. */
+/** What to answer. A string is sent as text, bytes as they are, anything else as JSON. */
 export interface Answer {
   status?: number;
   headers?: Record<string, string>;
@@ -55,11 +55,12 @@ function respond(response: ServerResponse, answer: Answer): void {
     return;
   }
   const isText = typeof answer.body === 'string';
+  const isWritten = isText || answer.body instanceof Uint8Array;
   response.writeHead(answer.status ?? 200, {
     'content-type': isText ? 'text/plain; charset=utf-8' : 'application/json',
     ...answer.headers,
   });
-  response.end(isText ? answer.body : JSON.stringify(answer.body ?? {}));
+  response.end(isWritten ? answer.body : JSON.stringify(answer.body ?? {}));
 }
 
 /** Starts a server on a free loopback port. */

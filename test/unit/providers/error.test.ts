@@ -21,3 +21,11 @@ test('an error without a wait or usage does not carry the fields', () => {
   expect(new ProviderError('network', 'x')).not.toHaveProperty('retryAfterMs');
   expect(statusError({ status: 500, headers: {}, from: 'x' })).not.toHaveProperty('usage');
 });
+
+test.each([
+  [302, 'x answered 302; redirects are not followed'],
+  [304, 'x answered 304'],
+  [404, 'x answered 404'],
+])('%i says why it is the end', (status, message) => {
+  expect(statusError({ status, headers: {}, from: 'x' })).toMatchObject({ kind: 'rejected', message });
+});

@@ -1,3 +1,4 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { createHttp, type HttpClient, type HttpRequest } from '../../../src/providers/http';
 import { startCanary, type Canary } from '../../support/stand-ins/canary';
 import { startGateway, type GatewayStandIn } from '../../support/stand-ins/gateway';
@@ -46,6 +47,42 @@ describe('a reply', () => {
     expect((await http.request(request())).body).toBe('plain');
     far.setReply(() => ({ body: '<html>', headers: { 'content-type': 'application/json' } }));
     expect((await http.request(request())).body).toBe('<html>');
+  });
+
+  const utf16 = (text: string): Buffer => Buffer.from(text, 'utf16le');
+  test.each([
+    ['with a mark in front', 'application/json', Buffer.from('\ufeff{"name":"Müller"}')],
+    ['in Latin-1', 'application/json; charset=ISO-8859-1', Buffer.from('{"name":"Müller"}', 'latin1')],
+    ['in UTF-16 with a mark', 'application/json', utf16('\ufeff{"name":"Müller"}')],
+    ['in UTF-16 as the type says', 'application/json; charset="utf-16le"', utf16('{"name":"Müller"}')],
+    ['in a set nobody knows', 'application/json;charset=no-such', Buffer.from('{"name":"Müller"}')],
+    ['called text/json', 'text/json', Buffer.from('{"name":"Müller"}')],
+  ])('%s is read as it was meant', async (_how, type, body) => {
+    far.setReply(() => ({ body, headers: { 'content-type': type } }));
+    expect(await http.request(request())).toMatchObject({ body: { name: 'Müller' }, truncated: false });
+  });
+
+  test('in the character set of its type keeps its letters', async () => {
+    const headers = { 'content-type': 'text/plain; charset=iso-8859-1' };
+    far.setReply(() => ({ body: Buffer.from('Stra\xdfe 5', 'latin1'), headers }));
+    expect((await http.request(request())).body).toBe('Straße 5');
+  });
+
+  test.each([
+    ['gzip', gzipSync],
+    ['x-gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+  ])('packed as %s although nobody asked for it is unpacked, up to the limit', async (encoding, pack) => {
+    const headers = { 'content-type': 'application/json', 'content-encoding': encoding };
+    far.setReply(() => ({ body: pack('{"ok":true}'), headers }));
+    expect(await http.request(request())).toMatchObject({ body: { ok: true }, truncated: false });
+    far.setReply(() => ({ body: pack('a'.repeat(3_000_000)), headers }));
+    const { body, truncated } = await http.request(request());
+    expect(truncated).toBe(true);
+    expect(String(body).length).toBeLessThan(1024 * 1024);
+    far.setReply(() => ({ body: Buffer.alloc(0), headers }));
+    expect(await http.request(request({ method: 'HEAD' }))).toMatchObject({ body: '', truncated: false });
   });
 
   test.each([204, 301, 302, 307, 308, 404, 429, 500])('of status %i is returned as it is', async (status) => {
