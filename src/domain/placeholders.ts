@@ -10,6 +10,7 @@ const HELPERS = {
   trim: { least: 1, most: 1, example: '{{trim event_payload.title}}' },
   truncate: { least: 2, most: 2, example: '{{truncate event_payload.title 80}}' },
   date: { least: 1, most: 2, example: '{{date event_payload.created_at "YYYY-MM-DD"}}' },
+  money: { least: 1, most: 2, example: '{{money event_payload.amount event_payload.currency}}' },
   json: { least: 1, most: 1, example: '{{json event_payload}}' },
   join: { least: 1, most: 2, example: '{{join event_payload.tags ", "}}' },
   length: { least: 1, most: 1, example: '{{length event_payload.tags}}' },

@@ -84,6 +84,26 @@ function formatDate(value: unknown, format?: unknown): string {
   return wanted.replace(DATE_PARTS, (part) => found[part] ?? part);
 }
 
+const MINOR_DIGITS = 2;
+const WHOLE = /^-?\d{1,16}$/;
+
+/** How many digits of an amount in minor units are parts of one: two in euros, none in yen. */
+function minorDigits(currency: unknown): number {
+  if (typeof currency !== 'string' || !/^[a-z]{3}$/i.test(currency)) return MINOR_DIGITS;
+  const { maximumFractionDigits } = new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions();
+  return maximumFractionDigits ?? MINOR_DIGITS;
+}
+
+/** An amount in minor units as people write it; what is none stays as it is. */
+function formatMoney(value: unknown, currency?: unknown): string {
+  const text = textOf(value);
+  if (!WHOLE.test(text)) return text;
+  const [sign, amount] = text.startsWith('-') ? ['-', text.slice(1)] : ['', text];
+  const digits = minorDigits(currency);
+  const padded = amount.padStart(digits + 1, '0');
+  return digits === 0 ? text : `${sign}${padded.slice(0, -digits)}.${padded.slice(-digits)}`;
+}
+
 /** The beginning of a text that is too long, in whole characters. */
 export function truncate(text: string, length: number): string {
   const characters = Array.from(text);
@@ -102,6 +122,7 @@ const RUN: Record<HelperName, (value: unknown, option: unknown) => string> = {
   trim: (value) => textOf(value).trim(),
   truncate: (value, length) => truncate(textOf(value), Number(length) || 0),
   date: formatDate,
+  money: formatMoney,
   json: toJson,
   join: (value, separator) =>
     Array.isArray(value) ? value.map(elementOf).join(textOf(separator ?? ', ')) : textOf(value),
