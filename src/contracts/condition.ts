@@ -1,6 +1,6 @@
 /** Rules over data: trigger filters, agent conditions, a step's `when` and a branch's choice share one grammar. */
 import { PLACE_PATTERN } from './patterns';
-import { Anything, Closed, Enum, Reference, Type, type Static } from './schema';
+import { Anything, Closed, Enum, Reference, SHOWN_AS, Type, type Static } from './schema';
 
 export const OPERATORS = [
   'eq',
@@ -51,7 +51,9 @@ export type Filter = Static<typeof Filter>;
 /** A comparison or a group of them. */
 export type Condition = Filter | { all: Condition[] } | { any: Condition[] } | { not: Condition };
 
-const group = (key: string, schema: object) => ({
+/** The names are for generators of clients, some of which leave out whatever contains itself without one. */
+const group = (key: string, name: string, schema: object) => ({
+  [SHOWN_AS]: name,
   type: 'object',
   additionalProperties: false,
   required: [key],
@@ -63,6 +65,11 @@ export const Condition = Type.Unsafe<Condition>({
   $id: 'Condition',
   description: 'A rule `{field, operator, value}` or a group `{all: […]}`, `{any: […]}`, `{not: …}`',
   type: 'object',
-  oneOf: [{ $ref: 'Filter' }, group('all', members), group('any', members), group('not', { $ref: 'Condition' })],
+  oneOf: [
+    { $ref: 'Filter' },
+    group('all', 'AllConditions', members),
+    group('any', 'AnyCondition', members),
+    group('not', 'NotCondition', { $ref: 'Condition' }),
+  ],
 });
 export const ConditionReference = () => Reference<Condition>('Condition');

@@ -31,6 +31,9 @@ export const Closed = <Fields extends Parameters<typeof Type.Object>[0]>(fields:
 /** Marks a closed object with the names that its reads have and only the server writes; ajv and JSON do not see symbols. */
 export const SERVER_SET = Symbol('names that only the server writes');
 
+/** Names a schema in the OpenAPI documents that is checked in its place; ajv and JSON do not see symbols. */
+export const SHOWN_AS = Symbol('name in the documents');
+
 /** An open JSON object, such as an event payload or a step's output. */
 export const Json = (options: object = {}) =>
   Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, ...options });

@@ -51,19 +51,25 @@ const rateLimit = {
 const RateLimitError = Type.Object(rateLimit, { $id: 'RateLimitError' });
 const AgentRateLimitError = Type.Object({ ...rateLimit, ...agentFields }, { $id: 'AgentRateLimitError' });
 
-/** What `Accept: application/problem+json` gets in place of any of them. */
-const ProblemDetails = Type.Object(
-  {
-    type: Type.String({ format: 'uri', description: 'Page that explains the code' }),
-    title: Type.String(),
-    status: Type.Integer(),
-    detail: Type.String({ description: 'What is wrong, in words' }),
-    instance: Type.String({ description: 'Id of the request' }),
-    code: Enum([...new Set([...CODES, ...productCodes])]),
-    details: Type.Optional(Anything({ description: 'The same as in the other format' })),
-  },
-  { $id: 'ProblemDetails' },
-);
+/**
+ * What `Accept: application/problem+json` gets in place of any of them. One for each spelling of the codes: generators
+ * name the members of an enum without regard to case, and give up on two that differ in nothing else.
+ */
+const problemDetails = ($id: string, codes: readonly string[]) =>
+  Type.Object(
+    {
+      type: Type.String({ format: 'uri', description: 'Page that explains the code' }),
+      title: Type.String(),
+      status: Type.Integer(),
+      detail: Type.String({ description: 'What is wrong, in words' }),
+      instance: Type.String({ description: 'Id of the request' }),
+      code: Enum(codes),
+      details: Type.Optional(Anything({ description: 'The same as in the other format' })),
+    },
+    { $id },
+  );
+const ProblemDetails = problemDetails('ProblemDetails', productCodes);
+const AgentProblemDetails = problemDetails('AgentProblemDetails', [...CODES, PROBLEMS.rate_limited.product]);
 
 const EXAMPLE_FACTS: Partial<Record<ProblemCode, Parameters<typeof problem>[1]>> = {
   rate_limited: {
@@ -121,7 +127,7 @@ function responseOf(codes: ProblemCode[], service: ServiceName, register: Schema
         schema: schemas.length === 1 ? schemas[0] : { anyOf: schemas },
         examples: Object.fromEntries(codes.map((code) => [code, exampleOf(code, service)])),
       },
-      [PROBLEM_TYPE]: { schema: register.show(ProblemDetails) },
+      [PROBLEM_TYPE]: { schema: register.show(service === 'agents' ? AgentProblemDetails : ProblemDetails) },
     },
   };
 }

@@ -61,18 +61,15 @@ export function linkRegister(operations: readonly Operation[]): LinkRegister {
         shared(`${title(target.id)}${suffix}`, { operationId: target.id, parameters: { id: `$response.body#${id}` } }),
       );
 
-  /** Whole sets of records beside the one that was made: where it is listed, and read among others. */
+  /**
+   * Where the record that was made is listed. None leads to its batch: a link with a body that is no text is lawful,
+   * and refused all the same by openapi-generator, with the whole document.
+   */
   const beside = (home: Home): Json[] => {
-    const at = (method: string, path: string) =>
-      operations.find((target) => target.service === home.service && target.method === method && target.path === path);
-    const list = at('GET', parentOf(home));
-    const batch = at('POST', `${parentOf(home)}/batch`);
-    return [
-      ...(list ? [shared(title(list.id), { operationId: list.id })] : []),
-      ...(batch
-        ? [shared(title(batch.id), { operationId: batch.id, requestBody: { ids: ['$response.body#/id'] } })]
-        : []),
-    ];
+    const list = operations.find(
+      ({ service, method, path }) => service === home.service && method === 'GET' && path === parentOf(home),
+    );
+    return list ? [shared(title(list.id), { operationId: list.id })] : [];
   };
 
   return {

@@ -1,5 +1,8 @@
-/** Contract schemas → components of an OpenAPI document. Every schema with an `$id` becomes a component of that name. */
-import type { TSchema } from '../contracts/schema';
+/**
+ * Contract schemas → components of an OpenAPI document. Every schema with an `$id` becomes a component of that name, and so
+ * does one that says what it is shown as.
+ */
+import { SHOWN_AS, type TSchema } from '../contracts/schema';
 import { LIST_ITEMS } from '../resources/filters';
 import { SHARED_SCHEMAS } from './validate';
 
@@ -71,7 +74,8 @@ export function schemaRegister(): SchemaRegister {
     if (Array.isArray(schema)) return schema.map(show);
     if (!isObject(schema)) return schema;
     const { $id, $ref } = schema;
-    if (typeof $id === 'string') return named($id, schema);
+    const name = $id ?? (schema as { [SHOWN_AS]?: string })[SHOWN_AS];
+    if (typeof name === 'string') return named(name, schema);
     if (typeof $ref !== 'string' || $ref.startsWith('#')) return body(schema);
     const target = sharedById.get($ref);
     if (!target) throw new Error(`No shared schema is called ${$ref}; add it to SHARED_SCHEMAS`);
