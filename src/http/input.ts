@@ -5,6 +5,7 @@ import type { Operation } from '../contracts/operation';
 import { problem, refuseFindings, type Finding } from '../contracts/problem';
 import type { Sent } from '../contracts/version';
 import { below } from '../domain/definition/findings';
+import { LIST_ITEMS } from '../resources/filters';
 import { numberFindings } from './body-numbers';
 import { shapeFindings } from './body-shape';
 import { textOfNumbers } from './read-body';
@@ -25,9 +26,14 @@ function queryOf({ url }: Request): Record<string, unknown> {
   return start < 0 ? {} : parseQuery(url.slice(start + 1));
 }
 
-function singleValued(query: Record<string, unknown>): Finding[] {
+/** Many clients repeat a parameter for each of its values unless they are told otherwise. */
+function singleValued(query: Record<string, unknown>, { query: schema }: Operation): Finding[] {
+  const known = (schema?.['properties'] ?? {}) as Record<string, { [LIST_ITEMS]?: unknown } | undefined>;
   const repeated = Object.keys(query).filter((name) => Array.isArray(query[name]));
-  return repeated.map((name) => ({ path: name, code: 'repeated', message: `${name} may be given once` }));
+  return repeated.map((name) => {
+    const how = known[name]?.[LIST_ITEMS] === undefined ? '' : `, with commas between its values: ${name}=…,…`;
+    return { path: name, code: 'repeated', message: `${name} may be given once${how}` };
+  });
 }
 
 function check(findings: Finding[], operation: Operation, where: 'query' | 'body'): void {
@@ -92,7 +98,7 @@ export function readInput(route: InputChecks, request: Request, way: Way | undef
   // A path id that no record can have is simply an id that does not exist.
   if (route.params && route.params(params).length > 0) throw problem(notFoundCode(route.operation));
   const sent = { query: queryOf(request), body: request.body as unknown };
-  check(singleValued(sent.query), route.operation, 'query');
+  check(singleValued(sent.query, route.operation), route.operation, 'query');
   const { query, body } = way ? raised(route, sent, way) : sent;
   check(named(route.query ? route.query(query) : noParameters(query)), route.operation, 'query');
   return { query, params, body: readBody(route, body, params, textOfNumbers(request)) };

@@ -92,3 +92,14 @@ test('400: more than ten filters are refused by a rule of that name', async () =
   expect(answer.status).toBe(400);
   expect(answer.body['details']).toMatchObject({ errors: [{ rule: 'too_many_filters' }] });
 });
+
+test('a parameter that is repeated for its values is refused with how they are written', async () => {
+  const org = await harness.newOrg();
+  const repeated = await org.call('GET', '/psa/api/tickets?status=new&status=open');
+  expect([repeated.status, repeated.body['error']]).toEqual([
+    400,
+    'status: status may be given once, with commas between its values: status=…,…',
+  ]);
+  const single = await org.call('GET', '/psa/api/tickets?limit=1&limit=2');
+  expect([single.status, single.body['error']]).toEqual([400, 'limit: limit may be given once']);
+});
