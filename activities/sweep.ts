@@ -55,7 +55,6 @@ type Counts = Record<string, number>;
 
 /** What a closed workflow says about a record that is still open. */
 const ENDS = {
-  COMPLETED: { status: 'failed', reason: 'terminated_by_operator' },
   FAILED: { status: 'failed', reason: 'step_failed' },
   TIMED_OUT: { status: 'failed', reason: 'step_failed' },
   TERMINATED: { status: 'failed', reason: 'terminated_by_operator' },
@@ -79,6 +78,18 @@ async function repairGate(deps: Deps, { org_id: orgId, _id: id }: ExecutionRecor
   return (await forgetConsumed(deps.store, slot.approval_id)) ? 'told_again' : HEALTHY;
 }
 
+/**
+ * A workflow completes behind its record, so an open record beside it is that of an older copy: it goes on from where
+ * that copy is. A workflow that completed since the record was read has ended it.
+ */
+async function repairCompleted(deps: Deps, { org_id: orgId, _id: id }: ExecutionRecord): Promise<string> {
+  const record = await findExecution(deps.store, orgId, id);
+  if (!record || hasEnded(record.status)) return HEALTHY;
+  await startAnew(deps, record);
+  await touchExecution(deps.store, id, deps.clock.now());
+  return 'started_anew';
+}
+
 /** An execution whose workflow runs. */
 async function repairRunning(deps: Deps, record: ExecutionRecord, { gate }: Seen): Promise<string> {
   if (record.status === 'waiting_approval' && (await finishCancel(deps, record))) return 'cancel_finished';
@@ -96,6 +107,7 @@ async function repairQuiet(deps: Deps, record: ExecutionRecord): Promise<string>
     await touchExecution(deps.store, record._id, now);
     return 'started';
   }
+  if (seen.status === 'COMPLETED') return repairCompleted(deps, record);
   const end = (ENDS as Partial<Record<string, (typeof ENDS)[keyof typeof ENDS]>>)[seen.status];
   if (!end) return repairRunning(deps, record, seen);
   await denyGates(deps, record._id, now);

@@ -21,26 +21,31 @@ const CURRENT_STEP = defineSearchAttributeKey('CurrentStep', 'KEYWORD');
 
 const keyword = (name: string) => defineSearchAttributeKey(name, 'KEYWORD');
 
-type Reuse = 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY' | 'ALLOW_DUPLICATE';
+/** Which workflow that has ended an execution may follow under its id, and what becomes of one that runs. */
+const REUSE = {
+  none: { workflowIdReusePolicy: 'REJECT_DUPLICATE', workflowIdConflictPolicy: 'USE_EXISTING' },
+  failed: { workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY', workflowIdConflictPolicy: 'USE_EXISTING' },
+  ended: { workflowIdReusePolicy: 'ALLOW_DUPLICATE', workflowIdConflictPolicy: 'USE_EXISTING' },
+  any: { workflowIdReusePolicy: 'ALLOW_DUPLICATE', workflowIdConflictPolicy: 'TERMINATE_EXISTING' },
+} as const;
+type Reuse = keyof typeof REUSE;
 
 /**
  * Starts the workflow of an execution. Starting it again is harmless: the id is taken, whether it runs or has ended.
- * Answers false when it has ended; then `reuse` says whether one that failed is run anew. With `ALLOW_DUPLICATE` one that
- * runs is replaced.
+ * Answers false when it has ended; then `reuse` says whether it is run anew. With `any` one that runs is replaced.
  */
 export async function startExecution(
   engine: Engine,
   input: ExecutionInput,
   traceUrl: string,
-  reuse: Reuse = 'REJECT_DUPLICATE',
+  reuse: Reuse = 'none',
 ): Promise<boolean> {
   try {
     await engine.client.workflow.start(AGENT_EXECUTION, {
       workflowId: workflowIdOf(input.execution_id),
       taskQueue: engine.taskQueue,
       args: [input],
-      workflowIdReusePolicy: reuse,
-      workflowIdConflictPolicy: reuse === 'ALLOW_DUPLICATE' ? 'TERMINATE_EXISTING' : 'USE_EXISTING',
+      ...REUSE[reuse],
       priority: { priorityKey: PRIORITY_EVENT, fairnessKey: input.org_id.slice(0, 64) },
       staticSummary: `${input.agent_name} · ${input.trigger}`.slice(0, 200),
       staticDetails: `Execution \`${input.execution_id}\` of agent \`${input.agent_id}\`, org \`${input.org_id}\`.\n\nTrace, with an API key: \`GET ${traceUrl}\``,

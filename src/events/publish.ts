@@ -64,14 +64,18 @@ async function candidatesFor(context: Context, event: BusEvent, epoch: number | 
 const startedOf = (outcomes: EventOutcome[]): { id: string; agent_id: string }[] =>
   outcomes.flatMap(({ execution_id: id, agent_id }) => (id ? [{ id, agent_id }] : []));
 
+/** Workflows whose id a record may take over that has not begun, and the reuse it takes. */
+const ORPHANS: Partial<Record<string, 'failed' | 'ended'>> = { FAILED: 'failed', COMPLETED: 'ended' };
+
 /**
  * A workflow that was ahead of its record gives up after a minute. When the record comes all the same it never began, and
- * the workflow has failed; one that an operator ended stays ended.
+ * the workflow has failed; one that an operator ended stays ended. One that has completed did so before the store was
+ * restored from an older copy: it ran for a record that is gone, and this one is that of the repeat.
  */
-async function isOrphaned(context: Context, { _id: id, org_id: orgId }: ExecutionRecord): Promise<boolean> {
+async function orphanOf(context: Context, { _id: id, org_id: orgId }: ExecutionRecord) {
   const stored = await findExecution(context.store, orgId, id);
-  if (stored?.status !== 'pending' || stored.seq > 0) return false;
-  return (await workflowStatus(context.engine, id)) === 'FAILED';
+  if (stored?.status !== 'pending' || stored.seq > 0) return undefined;
+  return ORPHANS[(await workflowStatus(context.engine, id)) ?? ''];
 }
 
 const traceUrlOf = ({ config }: Context, { _id: id }: ExecutionRecord): string =>
@@ -84,8 +88,9 @@ export async function startStored(context: Context, record: ExecutionRecord, kno
   try {
     const input = workflowInput(record, org);
     const isUnderWay = await startExecution(context.engine, input, url);
-    if (!isUnderWay && (await isOrphaned(context, record)))
-      await startExecution(context.engine, input, url, 'ALLOW_DUPLICATE_FAILED_ONLY');
+    // Read only now: a workflow that had ended by then had written its end before.
+    const orphan = isUnderWay ? undefined : await orphanOf(context, record);
+    if (orphan) await startExecution(context.engine, input, url, orphan);
     return true;
   } catch (error) {
     context.log.warn('start deferred', { execution_id: record._id, error });
@@ -96,7 +101,7 @@ export async function startStored(context: Context, record: ExecutionRecord, kno
 /** Runs an execution by its record, in place of a workflow that believes to be further. */
 export async function startAnew(context: Context, record: ExecutionRecord): Promise<void> {
   const input = workflowInput(record, await orgFacts(context, record.org_id));
-  await startExecution(context.engine, input, traceUrlOf(context, record), 'ALLOW_DUPLICATE');
+  await startExecution(context.engine, input, traceUrlOf(context, record), 'any');
 }
 
 interface Opening {

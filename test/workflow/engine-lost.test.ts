@@ -7,7 +7,7 @@ import { workflowStatus } from '../../src/engine/executions';
 import { newId } from '../../src/domain/ids';
 import { approvals } from '../../src/store/approvals';
 import { executions } from '../../src/store/executions';
-import { activeAgent, definitionWith, GATE, openGateOf, run, VARIABLES } from '../support/agents';
+import { activeAgent, definitionWith, fire, GATE, openGateOf, run, VARIABLES } from '../support/agents';
 import {
   joinStack,
   list,
@@ -222,19 +222,57 @@ test('the first of two gates is not waited at until it expires when both were re
   expect(callsOf(id)).toEqual(['first', 'last']);
 });
 
+/** What a copy of the store holds of an execution at its gate; answers how the store gets it back. */
+async function copied(id: string, approvalId: string): Promise<() => Promise<void>> {
+  const [execution, approval] = [await copyOf(executions, id), await copyOf(approvals, approvalId)];
+  return async () => {
+    await approvals.in(harness.store).deleteMany({ execution_id: id });
+    await approvals.in(harness.store).collection.insertOne(approval as never);
+    await executions.in(harness.store).collection.replaceOne({ _id: id } as never, execution as never);
+  };
+}
+
 test('a workflow at a gate of which a store that was restored from an older copy knows nothing begins anew', async () => {
   const id = await begin(GATE, call('first'), AGAIN, call('last'));
   const approval = await openGateOf(org, id);
-  const copy = { execution: await copyOf(executions, id), approval: await copyOf(approvals, text(approval['id'])) };
+  const restore = await copied(id, text(approval['id']));
   await decide(approval);
   await whenAt(id, 'again waiting_approval');
-  await approvals.in(harness.store).deleteMany({ execution_id: id });
-  await approvals.in(harness.store).collection.insertOne(copy.approval as never);
-  await executions.in(harness.store).collection.replaceOne({ _id: id } as never, copy.execution as never);
+  await restore();
   await repair(id);
   await decide(await openGateOf(org, id));
   await whenAt(id, 'again waiting_approval');
   await decide(await openGateOf(org, id));
   await waitForExecution(org, id, ['completed']);
   expect(callsOf(id)).toEqual(['first', 'first', 'last']);
+});
+
+const hasCompleted = (id: string) =>
+  waitFor(async () => (await workflowStatus(engine, id)) === 'COMPLETED', { what: `the end of the workflow of ${id}` });
+
+test('an execution that is open in a store restored from an older copy goes on, although its workflow has completed', async () => {
+  const id = await begin(GATE, call('first'));
+  const approval = await openGateOf(org, id);
+  const restore = await copied(id, text(approval['id']));
+  await decide(approval);
+  await waitForExecution(org, id, ['completed']);
+  await hasCompleted(id);
+  await restore();
+  await repair(id);
+  await decide(await openGateOf(org, id));
+  await waitForExecution(org, id, ['completed']);
+  expect(callsOf(id)).toEqual(['first', 'first']);
+});
+
+test('an event that its sender repeats runs again when the store was restored from a copy without it', async () => {
+  await activeAgent(org, definitionWith([call('first')]));
+  const [id = ''] = await fire(org, {}, { id: 'repeated' });
+  await waitForExecution(org, id, ['completed']);
+  await hasCompleted(id);
+  await executions.in(harness.store).deleteMany({ org_id: org.id });
+  await harness.store.connection.collection('events').deleteMany({ org_id: org.id });
+  expect(await fire(org, {}, { id: 'repeated' })).toEqual([id]);
+  await waitForExecution(org, id, ['completed', 'failed']);
+  expect(await read(id)).toMatchObject({ status: 'completed', steps: [{ status: 'completed' }] });
+  expect(callsOf(id)).toEqual(['first', 'first']);
 });
