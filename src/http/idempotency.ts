@@ -1,5 +1,6 @@
 /** Idempotency keys on POST and PATCH: one effect and one answer, however often and by whichever process it is asked. */
 import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import type { Request } from 'express';
 import type { Context } from '../context';
 import { takesIdempotencyKey, type Operation } from '../contracts/operation';
@@ -20,6 +21,7 @@ import {
   completeRequest,
   findRequest,
   forgetRequest,
+  forgetUnbegun,
   releaseRequest,
   reserveRequest,
   takeOverRequest,
@@ -29,6 +31,8 @@ import {
 /** A larger answer is that of a read, which may as well be done again. */
 const BODY_CHARACTERS_MAX = 1_000_000;
 const RESERVE_ATTEMPTS = 3;
+/** When a write that the store did not take is tried again. Behind the last the lease is over, which does as well. */
+const PAUSES_MS = [100, 400, 1_500, 6_000, 20_000];
 
 interface Answer {
   status: number;
@@ -82,14 +86,35 @@ function storable({ operation }: Asked, body: unknown): unknown {
   return { ...body, [secret]: null, [`${secret}Shown`]: true };
 }
 
+/**
+ * Tries again what the store did not take, without holding up the answer: until it is written, or the lease is over, a
+ * repeat is told that a run is under way.
+ */
+async function insist(context: Context, write: () => Promise<void>): Promise<void> {
+  for (const pauseMs of PAUSES_MS) {
+    await setTimeout(pauseMs, undefined, { ref: false });
+    const isDone = await write().then(
+      () => true,
+      () => false,
+    );
+    if (isDone) return;
+  }
+  context.log.warn('idempotency record left open');
+}
+
+/** The effect stands either way. Without the answer a repeat runs again and meets the records of this run. */
+const settled = (context: Context, write: () => Promise<void>): Promise<void> =>
+  write().catch((error: unknown) => {
+    context.log.warn('idempotency record written later', { error });
+    void insist(context, write);
+  });
+
 function runOf(context: Context, asked: Asked, record: IdempotencyRecord, isRepeat: boolean): Run {
-  const settle = (work: Promise<void>): Promise<void> =>
-    // The effect stands either way. Without the answer a repeat runs again and meets the records of this run.
-    work.catch((error: unknown) => context.log.warn('idempotency record left open', { error }));
+  const settle = (write: () => Promise<void>): Promise<void> => settled(context, write);
   const keep = async ({ status, headers, body }: Answer): Promise<void> => {
     const text = body === undefined ? null : JSON.stringify(storable(asked, body));
-    if ((text?.length ?? 0) > BODY_CHARACTERS_MAX) return settle(releaseRequest(context.store, record));
-    return settle(completeRequest(context.store, record, { status, headers, body: text }));
+    if ((text?.length ?? 0) > BODY_CHARACTERS_MAX) return settle(() => releaseRequest(context.store, record));
+    return settle(() => completeRequest(context.store, record, { status, headers, body: text }));
   };
   return {
     newId: idsFrom(record.seed, record.created_at),
@@ -98,7 +123,7 @@ function runOf(context: Context, asked: Asked, record: IdempotencyRecord, isRepe
     refused(answer) {
       if (isKept(answer.status)) return keep(answer);
       const leave = mayHaveActed(answer.status, isRepeat) ? releaseRequest : forgetRequest;
-      return settle(leave(context.store, record));
+      return settle(() => leave(context.store, record));
     },
   };
 }
@@ -121,6 +146,16 @@ async function resume(context: Context, asked: Asked, held: IdempotencyRecord, f
   return { run: runOf(context, asked, taken, true) };
 }
 
+/** Takes the key. A store that took it and could not say so would hold it for a run that never begins. */
+async function reserve(context: Context, fresh: Parameters<typeof reserveRequest>[1]) {
+  try {
+    return await reserveRequest(context.store, fresh);
+  } catch (error) {
+    await settled(context, () => forgetUnbegun(context.store, fresh));
+    throw error;
+  }
+}
+
 /** Lets a request with a key run, or answers it as before. Refuses a key that is in use, or was used for something else. */
 export async function enterOnce(
   context: Context,
@@ -139,7 +174,7 @@ export async function enterOnce(
     const times = { created_at: now, expires_at: after(KEPT_MS), lease_until: after(LEASE_MS) };
     const isCounted = await countKey(context, principal.orgId);
     const fresh = { _id, fingerprint, seed: randomUUID(), ...times };
-    const reserved = isCounted ? await reserveRequest(context.store, fresh) : null;
+    const reserved = isCounted ? await reserve(context, fresh) : null;
     if (reserved) return { run: runOf(context, asked, reserved, false) };
     if (isCounted) uncountKey(context, principal.orgId);
     const held = await findRequest(context.store, _id);

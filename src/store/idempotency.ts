@@ -82,3 +82,11 @@ export const forgetRequest = async (
 ): Promise<void> => {
   await requests.in(store).deleteOne({ _id, lease_until: lease });
 };
+
+/** Forgets the reservation of a run that has not begun, if the store took it; nobody else has its seed. */
+export const forgetUnbegun = async (
+  store: Store,
+  { _id, seed, lease_until: lease }: Pick<IdempotencyRecord, '_id' | 'seed' | 'lease_until'>,
+): Promise<void> => {
+  await requests.in(store).deleteOne({ _id, seed, lease_until: lease, status: null });
+};

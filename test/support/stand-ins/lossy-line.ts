@@ -1,4 +1,4 @@
-/** A line to store or engine that can lose a reply, so that what was asked is done and nobody is told, or go silent. */
+/** A line to store or engine that can lose a reply, so that what was asked is done and nobody is told, or a command, or go silent. */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 export interface LossyLine {
@@ -6,11 +6,13 @@ export interface LossyLine {
   readonly uri: string;
   /** Breaks the line instead of passing the reply to the next command that holds this text. */
   loseReplyTo(text: string): void;
+  /** Breaks the line instead of passing on the next command that holds this text, so that it is not done. */
+  refuse(text: string): void;
   /** Passes no reply on until told to; connections stay open. */
   hang(): void;
   /** Passes on what was held back, and replies again. */
   resume(): void;
-  /** How many replies were lost. */
+  /** How many commands or replies were lost. */
   lost(): number;
   stop(): Promise<void>;
 }
@@ -20,6 +22,7 @@ export async function startLossyLine(uri: string, ownPort = 0): Promise<LossyLin
   const { hostname, port } = new URL(uri.replace(/^mongodb:/, 'http:'));
   const sockets = new Set<Socket>();
   let wanted: string | null = null;
+  let unwanted: string | null = null;
   let lost = 0;
   let isSilent = false;
   let held: (() => void)[] = [];
@@ -37,6 +40,12 @@ export async function startLossyLine(uri: string, ownPort = 0): Promise<LossyLin
       socket.on('error', end).on('close', end);
     }
     client.on('data', (chunk: Buffer) => {
+      if (unwanted !== null && chunk.includes(unwanted)) {
+        unwanted = null;
+        lost += 1;
+        end();
+        return;
+      }
       if (wanted !== null && chunk.includes(wanted)) {
         wanted = null;
         isLosing = true;
@@ -64,6 +73,9 @@ export async function startLossyLine(uri: string, ownPort = 0): Promise<LossyLin
     uri: uri.replace(`${hostname}:${port}`, `127.0.0.1:${own}`),
     loseReplyTo: (text) => {
       wanted = text;
+    },
+    refuse: (text) => {
+      unwanted = text;
     },
     hang: () => {
       isSilent = true;
