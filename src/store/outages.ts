@@ -1,6 +1,10 @@
 /** What an operation throws while the store is away or overloaded. */
 import { mongo } from 'mongoose';
 
+/** What broke off a bulk write: the driver throws it in an error of the bulk's own. */
+const brokenBy = (error: unknown): unknown =>
+  error instanceof mongo.MongoBulkWriteError ? (error.errorResponse ?? error) : error;
+
 /** An operation that ran into its time limit (MaxTimeMSExpired): the store is there, but not now. */
 export const isStoreBusy = (error: unknown): boolean => error instanceof mongo.MongoServerError && error.code === 50;
 
@@ -21,7 +25,8 @@ export function isStoreRefusal(error: unknown): boolean {
  * The driver never had a connection to send the operation on, so the store has surely not done it. A first attempt
  * that got lost may have been done, but the driver tries no write twice where the store keeps no sessions for that.
  */
-export function isStoreUnreached(error: unknown): boolean {
+export function isStoreUnreached(thrown: unknown): boolean {
+  const error = brokenBy(thrown);
   const { name, message } = error as { name?: string; message?: string };
   return (
     error instanceof mongo.MongoServerSelectionError ||
@@ -42,7 +47,8 @@ const BROKEN_SOCKETS: ReadonlySet<unknown> = new Set([
 export const isBrokenSocket = (error: unknown): boolean => BROKEN_SOCKETS.has((error as { code?: unknown }).code);
 
 /** FerretDB answers with an internal error while the PostgreSQL below it is away, so that text counts too. */
-export function isStoreDown(error: unknown): boolean {
+export function isStoreDown(thrown: unknown): boolean {
+  const error = brokenBy(thrown);
   if (error instanceof mongo.MongoNetworkError || isStoreUnreached(error)) return true;
   const { name, message } = error as { name?: string; message?: string };
   if (name === 'MongoPoolClearedError' || name === 'MongoNotConnectedError' || isBrokenSocket(error)) return true;

@@ -28,6 +28,14 @@ test.each([
 });
 
 test.each([
+  [new mongo.MongoNetworkError('connection 3 to 127.0.0.1:27017 closed'), false],
+  [new mongo.MongoServerSelectionError('connect ECONNREFUSED 127.0.0.1:27017', {} as never), true],
+])('so is one that is away from a bulk write: %s', (error, isUnreached) => {
+  const thrown = new mongo.MongoBulkWriteError(error, {} as never);
+  expect([isStoreDown(thrown), isStoreUnreached(thrown)]).toEqual([true, isUnreached]);
+});
+
+test.each([
   serverError('duplicate key value', 11_000),
   serverError('cannot parse', 9),
   new TypeError('x is undefined'),
