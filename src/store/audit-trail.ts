@@ -74,11 +74,15 @@ function actorOf(principal: Principal): Actor {
 const networkOf = (principal: Principal): string | null =>
   principal.kind === 'anonymous' ? principal.id.replace(/^ip:/, '') : null;
 
+/** The same for a deed that is reported again; null for one that is new each time. */
+const deedId = (orgId: string, { action, target, cause }: Deed): string | null =>
+  cause ? derivedId('aud', orgId, action, target.id, ...cause) : null;
+
 function draftOf(context: Place, orgId: string, actor: Actor, deed: Deed): Omit<AuditDraft, 'requestId'> {
-  const { action, target, details = {}, cause } = deed;
+  const { action, target, details = {} } = deed;
   const now = context.clock.now();
   return {
-    id: cause ? derivedId('aud', orgId, action, target.id, ...cause) : newId('aud', now),
+    id: deedId(orgId, deed) ?? newId('aud', now),
     tenantId: orgId,
     at: now.toISOString(),
     actor,
@@ -92,6 +96,12 @@ function draftOf(context: Place, orgId: string, actor: Actor, deed: Deed): Omit<
 export function audit({ context, principal, requestId }: Asked, deed: Deed): Promise<void> {
   return write(context, { ...draftOf(context, principal.orgId, actorOf(principal), deed), requestId });
 }
+
+/** True when a deed is in the trail. It is written before the answer: without it, nobody was answered yet. */
+export const isAudited = (
+  { context, principal }: Pick<Asked, 'context' | 'principal'>,
+  deed: Deed & { cause: (string | number)[] },
+): Promise<boolean> => hasAudit(context.store, deedId(principal.orgId, deed) ?? '');
 
 /** Records what the setup command did for whoever may run it beside the store. */
 export function auditSetup(context: Place, orgId: string, deed: Deed): Promise<void> {

@@ -6,9 +6,9 @@ import type { Handlers } from '../../contracts/operation';
 import type { AgentOperations } from '../../contracts/operations/agents';
 import { changedFields } from '../../domain/audit';
 import { findAgent, findDeleting, type AgentRecord } from '../../store/agents';
-import { audit, type Asked, type Deed } from '../../store/audit-trail';
+import { audit, isAudited, type Asked, type Deed } from '../../store/audit-trail';
 import { findExecution, hasEnded } from '../../store/executions';
-import { agentHandlers } from './agents';
+import { agentHandlers, deletionOf } from './agents';
 import { catalogHandlers } from './catalog';
 import { executionHandlers } from './executions';
 
@@ -40,15 +40,30 @@ const moveOf = (status: Agent['status']): 'activated' | 'paused' => (status === 
 /** The fields as they are compared: the definition's and the status. */
 const comparable = (agent: AgentRecord): Record<string, unknown> => ({ ...agent.definition, status: agent.status });
 
-function updated(before: AgentRecord, named: string[], agent: Agent): Deed {
+/** What an entry about a version can be called. */
+const CHANGES = ['agent.updated', 'agent.activated', 'agent.paused'] as const;
+
+/** True when no entry tells of the agent's version: it was changed, and whoever asked for that got no answer. */
+async function isUntold(asked: Asked, { _id: id, name, version }: AgentRecord): Promise<boolean> {
+  if (version === 1) return false;
+  const target = targetOf({ id, name });
+  const told = await Promise.all(CHANGES.map((action) => isAudited(asked, { action, target, cause: [version] })));
+  return !told.includes(true);
+}
+
+async function updated(asked: Asked, before: AgentRecord, named: string[], agent: Agent): Promise<Deed> {
   const after: Record<string, unknown> = { ...agent };
   // What others changed in between is in their entries.
-  const fields = changedFields(comparable(before), { ...comparable(before), ...pick(after, named) });
-  const moves = before.status !== agent.status && named.includes('status');
+  const changed = changedFields(comparable(before), { ...comparable(before), ...pick(after, named) });
+  const isMoved = before.status !== agent.status;
+  // A run that was not answered may have made the move; then this is its repeat.
+  const moves = named.includes('status') && (isMoved || (await isUntold(asked, before)));
+  const move = { ...(isMoved ? { from: before.status } : {}), to: agent.status };
+  const fields = moves && !isMoved ? [...changed, 'status'] : changed;
   return {
     action: moves ? `agent.${moveOf(agent.status)}` : 'agent.updated',
     target: targetOf(agent),
-    details: { fields, version: agent.version, ...(moves ? { from: before.status, to: agent.status } : {}) },
+    details: { fields, version: agent.version, ...(moves ? move : {}) },
     cause: [agent.version],
   };
 }
@@ -81,7 +96,7 @@ export const auditedHandlers: Pick<Handlers<AgentOperations, Context>, Names> = 
     const reply = await agentHandlers.updateAgent(call);
     const { body: agent } = reply;
     const deed: Deed = before
-      ? updated(before, Object.keys(call.body), agent)
+      ? await updated(call, before, Object.keys(call.body), agent)
       : { action: `system_agent.${moveOf(agent.status)}`, target: targetOf(agent) };
     await audit(call, deed);
     return reply;
@@ -93,11 +108,7 @@ export const auditedHandlers: Pick<Handlers<AgentOperations, Context>, Names> = 
     const before =
       (await findAgent(store, principal.orgId, params.id)) ?? (await findDeleting(store, principal.orgId, params.id));
     const reply = await agentHandlers.deleteAgent(call);
-    await audit(call, {
-      action: 'agent.deleted',
-      target: { kind: 'agent', id: params.id, name: before?.name ?? null },
-      cause: [],
-    });
+    if (before) await audit(call, deletionOf(before));
     return reply;
   },
 
