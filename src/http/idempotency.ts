@@ -1,6 +1,5 @@
 /** Idempotency keys on POST and PATCH: one effect and one answer, however often and by whichever process it is asked. */
 import { randomUUID } from 'node:crypto';
-import { setTimeout } from 'node:timers/promises';
 import type { Request } from 'express';
 import type { Context } from '../context';
 import { takesIdempotencyKey, type Operation } from '../contracts/operation';
@@ -22,6 +21,7 @@ import {
   findRequest,
   forgetRequest,
   forgetUnbegun,
+  insist,
   releaseRequest,
   reserveRequest,
   takeOverRequest,
@@ -31,8 +31,6 @@ import {
 /** A larger answer is that of a read, which may as well be done again. */
 const BODY_CHARACTERS_MAX = 1_000_000;
 const RESERVE_ATTEMPTS = 3;
-/** When a write that the store did not take is tried again. Behind the last the lease is over, which does as well. */
-const PAUSES_MS = [100, 400, 1_500, 6_000, 20_000];
 
 interface Answer {
   status: number;
@@ -86,27 +84,18 @@ function storable({ operation }: Asked, body: unknown): unknown {
   return { ...body, [secret]: null, [`${secret}Shown`]: true };
 }
 
-/**
- * Tries again what the store did not take, without holding up the answer: until it is written, or the lease is over, a
- * repeat is told that a run is under way.
- */
-async function insist(context: Context, write: () => Promise<void>): Promise<void> {
-  for (const pauseMs of PAUSES_MS) {
-    await setTimeout(pauseMs, undefined, { ref: false });
-    const isDone = await write().then(
-      () => true,
-      () => false,
-    );
-    if (isDone) return;
-  }
-  context.log.warn('idempotency record left open');
+async function later(context: Context, write: () => Promise<void>): Promise<void> {
+  if (!(await insist(write))) context.log.warn('idempotency record left open');
 }
 
-/** The effect stands either way. Without the answer a repeat runs again and meets the records of this run. */
+/**
+ * The effect stands either way. Without the answer a repeat runs again and meets the records of this run; until then it
+ * is told that a run is under way, so what the store did not take is written as soon as it can be.
+ */
 const settled = (context: Context, write: () => Promise<void>): Promise<void> =>
   write().catch((error: unknown) => {
     context.log.warn('idempotency record written later', { error });
-    void insist(context, write);
+    void later(context, write);
   });
 
 function runOf(context: Context, asked: Asked, record: IdempotencyRecord, isRepeat: boolean): Run {
