@@ -76,5 +76,6 @@ test('without an endpoint that listens, an execution is not marked and reports n
   await waitForExecution(org, id ?? '', ['completed']);
   const record = await executions.in(harness.store).findById(id).lean();
   expect(record?.watched).toBeUndefined();
+  await waitFor(async () => sink.requests.length > 0);
   expect(typesOf(sink)).toEqual(['custom.test']);
 });
