@@ -17,6 +17,10 @@ export interface LossyLine {
   stop(): Promise<void>;
 }
 
+/** How a command of the store on a collection begins: its name, and the length and text of the collection's. */
+export const commandOn = (collection: string, command: string): string =>
+  `${command}\0${String.fromCodePoint(collection.length + 1)}\0\0\0${collection}\0`;
+
 /** Lays a line to the server behind an address like `mongodb://host:port/…` or `tcp://host:port`, at a free port unless one is named. */
 export async function startLossyLine(uri: string, ownPort = 0): Promise<LossyLine> {
   const { hostname, port } = new URL(uri.replace(/^mongodb:/, 'http:'));
