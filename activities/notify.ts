@@ -122,8 +122,8 @@ const isTold = ({ step }: StepRun<'notification'>, [first]: readonly Delivery[])
  * ever, does not stop the others.
  */
 async function sendAll(deps: Deps, run: StepRun<'notification'>): Promise<Effect> {
-  const known = (run.record.steps[run.input.slot]?.output['deliveries'] ?? []) as Delivery[];
-  const deliveries: Delivery[] = [...known];
+  const known = run.record.steps[run.input.slot]?.output['deliveries'] as Delivery[] | undefined;
+  const deliveries = [...(known ?? [])];
   const told: Told = { deliveries, refusals: [], failed: [] };
   for (const recipient of recipientsLeft(run, deliveries)) {
     const before = deliveries.length;

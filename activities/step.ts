@@ -13,7 +13,6 @@ import { durationMs } from '../src/domain/durations';
 import { writeAttempt, writeStart } from '../src/store/execution-progress';
 import { writeCutOff } from '../src/store/execution-writes';
 import { hasEnded, type ExecutionRecord } from '../src/store/executions';
-import { isStoreRefusal } from '../src/store/outages';
 import type { Deps } from './deps';
 import { effectFailure, permanent } from './failures';
 import { refuseUnkeepable } from './keepable';
@@ -124,8 +123,7 @@ async function shown<Result>(
 }
 
 /** True when what an effect left behind will not be kept, however often it is written. */
-const isRefused = (error: unknown): boolean =>
-  isStoreRefusal(error) || (error instanceof ApplicationFailure && error.nonRetryable === true);
+const isRefused = (error: unknown): boolean => error instanceof ApplicationFailure && error.nonRetryable === true;
 
 async function attemptStep<Type extends StepType>(
   deps: Deps,

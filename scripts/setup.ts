@@ -7,6 +7,7 @@ import { KEY_NAME_MAX } from '../src/contracts/key';
 import { LATEST_VERSION } from '../src/contracts/version';
 import { hashKey, lastFour, maskedKey, mintKey, type KeyKind } from '../src/domain/api-key';
 import { GENESIS } from '../src/domain/audit';
+import { isMailAddress } from '../src/domain/mail-address';
 import { newId } from '../src/domain/ids';
 import { createLog, type Log } from '../src/log';
 import { pageOfAudit, walkAudit } from '../src/store/audit';
@@ -82,8 +83,7 @@ function assertUsable({ name, timezone, owner, key }: Values): void {
   }
   if (timezone !== undefined && !isTimezone(timezone))
     throw new SetupError('--timezone must be one of the names of time zones, such as Europe/Berlin');
-  if (owner !== undefined && !/^[^\s@<>,;:]+@[^\s@<>,;:]+$/.test(owner))
-    throw new SetupError('--owner must be one mail address');
+  if (owner !== undefined && !isMailAddress(owner)) throw new SetupError('--owner must be one mail address');
 }
 
 type OrgFacts = Partial<Pick<TenantRecord, 'name' | 'tier' | 'timezone'>>;

@@ -6,18 +6,14 @@ interface Checks {
   isEngineAnswering: () => Promise<boolean>;
 }
 
-/** Whom nobody can reach has nothing to poll. */
-async function readiness({ isPolling, isEngineAnswering }: Checks): Promise<{ isReady: boolean; engine: boolean }> {
-  const engine = await isEngineAnswering();
-  return { isReady: engine && isPolling(), engine };
-}
-
 /** `/healthz` answers while the process lives, `/readyz` while its worker polls an engine that answers. */
-export function createHealth(checks: Checks): Server {
+export function createHealth({ isPolling, isEngineAnswering }: Checks): Server {
   const answerOf = async (path: string | undefined): Promise<{ status: number; body: object }> => {
     if (path === '/healthz') return { status: 200, body: { status: 'ok' } };
     if (path !== '/readyz') return { status: 404, body: { status: 'not found' } };
-    const { isReady, engine } = await readiness(checks);
+    // Of an engine that nobody can reach nothing is polled, whatever state the worker is in.
+    const engine = await isEngineAnswering();
+    const isReady = engine && isPolling();
     return { status: isReady ? 200 : 503, body: { status: isReady ? 'ok' : 'unavailable', engine } };
   };
   return createServer(({ url = '' }, response) => {

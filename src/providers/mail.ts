@@ -1,6 +1,7 @@
 /** Notification mail over a pooled SMTP connection. */
 import { createTransport } from 'nodemailer';
 import addressparser from 'nodemailer/lib/addressparser';
+import { isMailAddress } from '../domain/mail-address';
 import { withDeadline } from './deadline';
 import { ProviderError, type ProviderErrorKind } from './error';
 
@@ -44,7 +45,7 @@ function oneLine(value: string, what: string): string {
 /** Exactly one mailbox: a list would make one delivery succeed and fail at once. */
 function mailbox(text: string, what: string): { name: string; address: string } {
   const [first, ...others] = addressparser(oneLine(text, what), { flatten: true });
-  if (!first?.address || others.length > 0 || !/^[^\s@<>,;:]+@[^\s@<>,;:]+$/.test(first.address))
+  if (!first?.address || others.length > 0 || !isMailAddress(first.address))
     throw invalid(`The ${what} must be one mail address`);
   return { name: first.name, address: first.address };
 }

@@ -1,6 +1,7 @@
 /** What a row of the registry may declare. Everything else about a resource follows from it. */
 import type { EVENT_CATEGORIES } from '../contracts/event';
 import type { ServiceName } from '../contracts/operation';
+import { clientBy, clientLabels, clientNameBy } from './client';
 import type { CustomFields } from './custom-fields';
 import type { Field, Fields } from './field';
 import { pascalCase, snakeCase } from './names';
@@ -230,10 +231,6 @@ export interface Resource extends Omit<Declaration<Fields>, keyof Rules<AnyRecor
   events: Readonly<Record<string, EventRule<AnyRecord>>>;
 }
 
-const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
-
-const companyOf = (record: AnyRecord): string | null => textOrNull(record[COMPANY_ID]);
-
 function collectionOf({ products, path }: Pick<Resource, 'products' | 'path'>): string {
   const name = snakeCase(path);
   return products.length > 1 ? name : `${products[0]}_${name}`;
@@ -241,33 +238,6 @@ function collectionOf({ products, path }: Pick<Resource, 'products' | 'path'>): 
 
 const none = (): Record<string, unknown> => ({});
 const never = (): null => null;
-
-type ClientOf = Resource['clientId'];
-
-const COMPANY_ID = 'companyId';
-
-/** The client a record names itself, or the one of the record it belongs to. */
-const clientBy =
-  (through: string | undefined): ClientOf =>
-  (record, labels) =>
-    companyOf(record) ?? (through === undefined ? null : (labels[`${through}.${COMPANY_ID}`] ?? null));
-
-type Client = Pick<Declaration<Record<string, Field>>, 'clientThrough' | 'fields'>;
-
-/** What is asked of the records beside one, so that its client is known, and known by name. */
-const clientLabels = ({ clientThrough: through, fields }: Client): string[] => [
-  ...(fields[COMPANY_ID] ? [COMPANY_ID] : []),
-  ...(through ? [`${through}.${COMPANY_ID}`, `${through}.${COMPANY_ID}.name`] : []),
-];
-
-function clientNameBy(row: Client): Resource['clientName'] {
-  const { clientThrough: through } = row;
-  if (clientLabels(row).length === 0) return null;
-  return (record, labels) => {
-    if (companyOf(record) !== null) return labels[COMPANY_ID] ?? null;
-    return through === undefined ? null : (labels[`${through}.${COMPANY_ID}.name`] ?? null);
-  };
-}
 
 /** The rules of a row; what it leaves out allows everything and changes nothing. */
 const rulesOf = (row: Partial<Rules<AnyRecord>>): Rules<AnyRecord> => ({
@@ -301,7 +271,7 @@ export function resource<const Declared extends Fields>(declared: Declaration<De
     typeName: pascalCase(row.nouns[0]),
     typeNames: pascalCase(row.nouns[1]),
   };
-  const clientId: ClientOf = row.clientId ?? clientBy(row.clientThrough);
+  const clientId = row.clientId ?? clientBy(row.clientThrough);
   const clientName = clientNameBy(row);
   return {
     ...row,
