@@ -45,7 +45,8 @@ async function main(): Promise<void> {
     // One that has not begun has nothing to bring to its end.
     if (running === null) return;
     const { worker, connection, finished, schedules } = running;
-    schedules.stop();
+    // A pass that waits for the engine ends with the connection to it.
+    void schedules.stop();
     if (worker.getState() === 'RUNNING') worker.shutdown();
     await finished;
     await Promise.all([deps.tallies.close(), deps.background.idle()]);

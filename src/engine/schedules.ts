@@ -1,8 +1,8 @@
 /** The engine's own schedules for repairs and timed events; no timer of ours has to survive a restart. */
 import { ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
-import { setTimeout } from 'node:timers/promises';
 import { SWEEP, TIMED_EVENTS } from '../contracts/messages';
 import type { Log } from '../log';
+import { startLoop, type Loop } from '../loop';
 import type { Engine } from './connect';
 
 /** An engine that came back without its data is without repairs for no longer than this. */
@@ -43,26 +43,11 @@ async function ensureSchedules(engine: Engine, timedProducts: readonly string[])
 }
 
 /** Sees to it that the schedules are there, until stopped. An outage is logged once. */
-export function keepSchedules(
+export const keepSchedules = (
   engine: Engine,
   { timedProducts, log }: { timedProducts: readonly string[]; log: Log },
-): { stop(): void } {
-  const stopping = new AbortController();
-  const { signal } = stopping;
-  const loop = async (): Promise<void> => {
-    let isFailing = false;
-    while (!signal.aborted) {
-      try {
-        await ensureSchedules(engine, timedProducts);
-        isFailing = false;
-      } catch (error) {
-        if (!isFailing && !signal.aborted) log.warn('schedules not ensured', { error });
-        isFailing = true;
-      }
-      // An abort ends the pause early; that is all it means here.
-      await setTimeout(LOOK_MS, undefined, { signal }).catch(() => undefined);
-    }
-  };
-  void loop();
-  return { stop: () => stopping.abort() };
-}
+): Loop =>
+  startLoop(() => ensureSchedules(engine, timedProducts), {
+    pauseMs: LOOK_MS,
+    failed: (error) => log.warn('schedules not ensured', { error }),
+  });

@@ -1,6 +1,6 @@
 /** The relay: it finishes what a crash or an outage left between the store and the engine, most of it once a second. */
-import { setTimeout } from 'node:timers/promises';
 import type { Context } from '../context';
+import { startLoop, type Loop } from '../loop';
 import { ROWS } from '../resources/registry';
 import type { Resource } from '../resources/resource';
 import { unstartedExecutions } from '../store/executions';
@@ -48,36 +48,18 @@ async function relayOnce(context: Context, rows: readonly Resource[], apart: Apa
 }
 
 /** Runs passes until stopped; a pass that fails as a whole is logged once per outage and tried again. */
-export function startRelay(context: Context): { stop(): Promise<void> } {
-  const stopping = new AbortController();
+export function startRelay(context: Context): Loop {
   const apart = createApart(context.log);
-  let failing = false;
   let passes = 0;
   // At first, what the process before this one left; with more than a pass takes, the oldest wherever it is.
   let looksEverywhere = true;
   const pass = async (): Promise<void> => {
-    try {
-      const turn = ROWS.filter((_row, index) => index % OUTBOX_TURNS === passes % OUTBOX_TURNS);
-      looksEverywhere = await relayOnce(context, looksEverywhere ? ROWS : turn, apart);
-      passes += 1;
-      failing = false;
-    } catch (error) {
-      if (!failing) context.log.warn('relay pass failed', { error });
-      failing = true;
-    }
+    const turn = ROWS.filter((_row, index) => index % OUTBOX_TURNS === passes % OUTBOX_TURNS);
+    looksEverywhere = await relayOnce(context, looksEverywhere ? ROWS : turn, apart);
+    passes += 1;
   };
-  const loop = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      await pass();
-      // An abort ends the pause early; that is all it means here.
-      await setTimeout(TICK_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
-    }
-  };
-  const running = loop();
-  return {
-    async stop() {
-      stopping.abort();
-      await running;
-    },
-  };
+  return startLoop(pass, {
+    pauseMs: TICK_MS,
+    failed: (error) => context.log.warn('relay pass failed', { error }),
+  });
 }

@@ -26,7 +26,7 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
   },
   engine: {
     at: /^src\/engine\//,
-    uses: ['contracts', 'domain'],
+    uses: ['contracts', 'domain', 'base'],
     packages: ['@temporalio/client', '@temporalio/common', 'node:timers/promises'],
   },
   providers: {
@@ -46,7 +46,7 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
   },
   events: {
     at: /^src\/events\//,
-    uses: ['outages', 'store', 'engine', 'catalog', 'resources', 'domain', 'contracts'],
+    uses: ['outages', 'store', 'engine', 'catalog', 'resources', 'domain', 'contracts', 'base'],
     packages: ['node:timers/promises'],
   },
 
@@ -105,7 +105,11 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
   },
   client: { at: /^src\/client\//, uses: ['operations', 'contracts'], packages: [] },
 
-  base: { at: /^src\/(clock|config|config-values|context|log)\.ts/, uses: [], packages: ['node:net'] },
+  base: {
+    at: /^src\/(clock|config|config-values|context|log|loop)\.ts/,
+    uses: [],
+    packages: ['node:net', 'node:timers/promises'],
+  },
   process: {
     at: /^src\/process\.ts/,
     uses: ['base', 'store', 'engine', 'events', 'providers', 'domain'],
