@@ -105,3 +105,15 @@ export function assertComplete({ provider, apiKey, baseUrl, models }: AiSettings
   const names = Object.keys(models).map((tier) => `AI_MODEL_${tier.toUpperCase()}`);
   if (Object.values(models).every((model) => !model)) throw lacks(`at least one of ${names.join(', ')}`);
 }
+
+const SECRET_LENGTH = 32;
+
+/** A secret nobody guesses. */
+export function secretOf(name: string, value: string): string {
+  if (value.length >= SECRET_LENGTH) return value;
+  throw new ConfigError(`${name} must have ${SECRET_LENGTH} characters or more; create one with: openssl rand -hex 32`);
+}
+
+/** Several of them, the current one first. */
+export const secretsOf = (name: string, values: readonly string[]): string[] =>
+  values.map((value) => secretOf(name, value));

@@ -8,6 +8,8 @@ import {
   httpUrl,
   oneOf,
   proxiesOf,
+  secretOf,
+  secretsOf,
   smtpUrl,
   wholeNumber,
 } from './config-values';
@@ -42,6 +44,11 @@ export const SETTINGS = {
   TEMPORAL_NAMESPACE: setting('string', 'default', 'Temporal namespace'),
   TEMPORAL_TASK_QUEUE: setting('string', 'signalbox', 'Task queue of workflows and activities'),
   TEMPORAL_UI_URL: setting('string', '', 'Base address of the Temporal Web UI, for links'),
+  TEMPORAL_PAYLOAD_KEY: setting(
+    'secret',
+    '',
+    'Secret that seals what workflow histories hold of events, answers, notes and errors, 32 characters or more; empty seals nothing. Several, separated by commas: the first seals, all open',
+  ),
   WORKFLOW_BUNDLE: setting('string', '', 'Path of a prebuilt workflow bundle; empty builds one at start'),
   WORKER_ACTIVITY_SLOTS: setting('integer', '100', 'Remote activities one worker runs at once'),
   WORKER_CACHED_WORKFLOWS: setting(
@@ -186,11 +193,12 @@ const gatewaysOf = ({ text, url }: ReturnType<typeof reader>) => ({
   token: text('GATEWAY_TOKEN'),
 });
 
-const temporalOf = ({ text, url, within }: ReturnType<typeof reader>) => ({
+const temporalOf = ({ text, url, within, list }: ReturnType<typeof reader>) => ({
   address: engineAddress('TEMPORAL_ADDRESS', text('TEMPORAL_ADDRESS')),
   namespace: text('TEMPORAL_NAMESPACE'),
   taskQueue: text('TEMPORAL_TASK_QUEUE'),
   uiUrl: url('TEMPORAL_UI_URL').replace(/\/$/, ''),
+  payloadKeys: secretsOf('TEMPORAL_PAYLOAD_KEY', list('TEMPORAL_PAYLOAD_KEY')),
   workflowBundle: text('WORKFLOW_BUNDLE'),
   activitySlots: within('WORKER_ACTIVITY_SLOTS', 1, SLOTS_MAX),
   cachedWorkflows: within('WORKER_CACHED_WORKFLOWS', 0, CACHED_MAX),
@@ -206,10 +214,8 @@ export function readConfig(env: Environment = process.env) {
     throw new ConfigError(`SIGNALBOX_MODE must be "production" or "development", got "${mode}"`);
   const secret = (name: SettingName): string => {
     const value = text(name);
-    if (value.length >= 32) return value;
-    if (mode === 'production' || value)
-      throw new ConfigError(`${name} must have 32 characters or more; create one with: openssl rand -hex 32`);
-    return `${DEVELOPMENT_SECRET}:${name}`;
+    if (!value && mode === 'development') return `${DEVELOPMENT_SECRET}:${name}`;
+    return secretOf(name, value);
   };
   const loopback = flag('WEBHOOK_LOOPBACK');
   if (loopback && mode === 'production') throw new ConfigError(NO_LOOPBACK);

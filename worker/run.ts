@@ -1,7 +1,9 @@
 /** A worker: its own connection to the engine, the activities of this process and a graceful end. */
+import type { DataConverter } from '@temporalio/common';
 import { NativeConnection, Runtime, Worker, DefaultLogger } from '@temporalio/worker';
 import { createActivities } from '../activities';
 import type { Deps } from '../activities/deps';
+import { payloadCodecsOf } from '../src/engine/payload-codec';
 import { lineOf } from './sdk-log';
 
 /** The engine library's own log lines go where ours go; its process signals are left to us. */
@@ -20,6 +22,12 @@ export function installRuntime(log: Deps['log']): void {
 export const connect = ({ config }: Pick<Deps, 'config'>): Promise<NativeConnection> =>
   NativeConnection.connect({ address: config.temporal.address });
 
+/** How data crosses the engine. Texts of failures are made payloads only where there is a key to seal them with. */
+function converterOf(keys: readonly string[]): DataConverter {
+  const sealing = payloadCodecsOf(keys);
+  return sealing.payloadCodecs ? { ...sealing, failureConverterPath: require.resolve('./sealed-failures') } : {};
+}
+
 interface WorkerParts {
   connection: NativeConnection;
   /** A prebuilt workflow bundle. */
@@ -35,6 +43,7 @@ export function createWorker(deps: Deps, { connection, bundlePath }: WorkerParts
     taskQueue: temporal.taskQueue,
     workflowBundle: { codePath: bundlePath },
     activities: createActivities(deps),
+    dataConverter: converterOf(temporal.payloadKeys),
     maxConcurrentActivityTaskExecutions: temporal.activitySlots,
     maxConcurrentLocalActivityExecutions: 200,
     maxCachedWorkflows: temporal.cachedWorkflows,

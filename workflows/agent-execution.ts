@@ -13,7 +13,7 @@ import {
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { APPROVAL_DECISION, type ExecutionInput, type Tried } from '../src/contracts/messages';
 import { parseDecision } from './approval-gate';
-import { endOf, triedOf } from './failures';
+import { asSealed, endOf, triedOf } from './failures';
 import { records } from './policies';
 import { newRun, noteDecision, noteRecorded, recordInput, stepInput, type Run } from './run';
 import { followingOf, runSteps, startsRecorded } from './steps';
@@ -101,6 +101,6 @@ export async function agentExecution(input: ExecutionInput): Promise<ExecutionRe
     // Anything else is a bug in this code: the task fails and is tried again until a fix is deployed.
     if (!(error instanceof TemporalFailure)) throw error;
     await endEarly(run, error);
-    throw error;
+    throw asSealed(error);
   }
 }

@@ -1,5 +1,11 @@
 /** What a thrown failure means for the record. */
-import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  isCancellation,
+  type TemporalFailure,
+  TimeoutFailure,
+} from '@temporalio/workflow';
 import type { ErrorInfo, StatusReason } from '../src/contracts/execution';
 import type { Tried } from '../src/contracts/messages';
 
@@ -45,4 +51,13 @@ export function endOf(error: unknown): End {
   if (info.code === 'approval_expired') return { status: 'failed', reason: 'approval_expired', error: info };
   if (info.code === 'credit_insufficient') return { status: 'failed', reason: 'credit_insufficient', error: info };
   return { status: 'failed', reason: 'step_failed', error: info };
+}
+
+/**
+ * The failure a workflow ends with. The text of one that came sealed is open in here, and would stand open in the
+ * history; what a remote activity failed with is inside its failure, and is passed on as it came.
+ */
+export function asSealed(error: TemporalFailure): TemporalFailure {
+  if (!(error instanceof ApplicationFailure) || !error.failure?.encodedAttributes) return error;
+  return ApplicationFailure.nonRetryable('What it failed with is in the record of the execution.', error.type);
 }

@@ -32,10 +32,16 @@ export interface Run {
   progress: string[];
 }
 
+/** A worker without the key gets them as they were sealed; conditions must not be decided by that. */
+function readable(facts: Record<string, unknown>): Record<string, unknown> {
+  if (typeof facts !== 'string') return facts;
+  throw new Error('TEMPORAL_PAYLOAD_KEY is not set on this worker, and this workflow was sealed with one');
+}
+
 export const newRun = (input: ExecutionInput): Run => ({
   input,
   seq: 0,
-  facts: { ...input.facts },
+  facts: { ...readable(input.facts) },
   pure: [],
   decisions: new Map(),
   openGate: null,
@@ -49,7 +55,7 @@ export const newRun = (input: ExecutionInput): Run => ({
 export const scopeOf = (run: Run): Record<string, unknown> => scopeFrom(run.facts);
 
 export const learn = (run: Run, facts: Record<string, unknown>): void => {
-  Object.assign(run.facts, facts);
+  Object.assign(run.facts, readable(facts));
 };
 
 /** The moment by the workflow's own clock, which is the same in every replay. */

@@ -12,9 +12,9 @@ export interface SecretBox {
   open(sealed: string, boundTo: string): string | null;
 }
 
-/** Builds the box of a deployment from its secret. */
-export function createSecretBox(secret: string): SecretBox {
-  const key = Buffer.from(hkdfSync('sha256', secret, '', 'signalbox stored secret', 32));
+/** Builds the box of a deployment from its secret. Boxes for other purposes open nothing of each other. */
+export function createSecretBox(secret: string, purpose = 'stored secret'): SecretBox {
+  const key = Buffer.from(hkdfSync('sha256', secret, '', `signalbox ${purpose}`, 32));
   return {
     seal(text, boundTo) {
       const nonce = randomBytes(NONCE_BYTES);

@@ -8,6 +8,7 @@ import {
   type ConnectionOptions,
 } from '@temporalio/client';
 import type { Config } from '../config';
+import { payloadCodecsOf } from './payload-codec';
 
 const CHANNEL_READY = 2;
 const DEADLINE_EXCEEDED = 4;
@@ -119,7 +120,8 @@ export function connectEngine(config: Config['temporal']): Engine {
     metadata: { 'temporal-namespace': config.namespace },
     interceptors: [withinTime, makeGrpcRetryInterceptor(defaultGrpcRetryOptions())],
   }) as ObservedConnection;
-  const client = new Client({ connection, namespace: config.namespace });
+  const { namespace, payloadKeys } = config;
+  const client = new Client({ connection, namespace, dataConverter: payloadCodecsOf(payloadKeys) });
   const probe = createProbe(connection);
   return {
     client,

@@ -27,7 +27,7 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
   engine: {
     at: /^src\/engine\//,
     uses: ['contracts', 'domain', 'base'],
-    packages: ['@temporalio/client', '@temporalio/common', 'node:timers/promises'],
+    packages: ['@temporalio/client', '@temporalio/common', 'node:crypto'],
   },
   providers: {
     at: /^src\/providers\//,
@@ -130,7 +130,7 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
   worker: {
     at: /^worker\//,
     uses: ['activities', 'process', 'engine', 'events', 'providers', 'contracts'],
-    packages: ['@temporalio/worker', 'node:*'],
+    packages: ['@temporalio/worker', '@temporalio/common', 'node:*'],
   },
 
   // Engine and store for development: works before anything of the product does.

@@ -84,6 +84,7 @@ const keys = {
   revokeApiKey: operation({
     id: 'revokeApiKey', service: 'console', method: 'DELETE', path: '/api/api-keys/:id', tag: 'API keys',
     summary: 'Revoke a key for good; refused everywhere when the reply is sent',
+    description: 'It stays readable, with `revokedAt`, and so does its usage.',
     access: manageKeys, params: byId,
     responses: { 204: null }, errors: ['not_found', 'version_conflict', 'csrf_failed'],
   }),

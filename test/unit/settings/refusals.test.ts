@@ -45,6 +45,17 @@ test.each([
   expect(() => read({ AI_PROVIDER: provider, ...env })).toThrow(`AI_PROVIDER is ${provider}, so ${missing}`);
 });
 
+test.each(['short', `${'k'.repeat(32)},short`])(
+  'TEMPORAL_PAYLOAD_KEY=%s is refused without being said again',
+  (keys) => {
+    const TEMPORAL_PAYLOAD_KEY = keys;
+    expect(() => read({ TEMPORAL_PAYLOAD_KEY })).toThrow(
+      /^TEMPORAL_PAYLOAD_KEY must have 32 characters(?!.*(short|kk))/,
+    );
+    expect(read({ TEMPORAL_PAYLOAD_KEY: '' }).temporal.payloadKeys).toEqual([]);
+  },
+);
+
 test('a password that makes no address is not said again', () => {
   const SMTP_URL = 'smtps://user:geh:e/im@mail.example.com';
   expect(() => read({ SMTP_URL })).toThrow(/^SMTP_URL must be an address such as (?!.*(geh|e\/im|mail\.example))/);
