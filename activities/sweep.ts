@@ -7,7 +7,7 @@ import { wakeAgain } from '../src/events/decisions';
 import { startAnew, startStored } from '../src/events/publish';
 import { deletedAgents, freeSlot, leakedSlots } from '../src/store/agents';
 import { forgetConsumed, unconsumedDecisions } from '../src/store/approvals';
-import { denyGates } from '../src/store/audit-trail';
+import { auditCancel, denyGates } from '../src/store/audit-trail';
 import { forgetSettled, release, settle, staleReservations } from '../src/store/credits';
 import { endExecution } from '../src/store/execution-writes';
 import { purgeTombstones } from '../src/store/resource-tombstones';
@@ -168,6 +168,7 @@ async function repairCancelled(pass: Pass): Promise<void> {
   const cancelled = await cancelledUnclosed(deps.store, ago(MINUTE), BATCH);
   await apart({ what: 'cancelled execution', items: cancelled, idsOf: byId }, async (row) => {
     heartbeat();
+    await auditCancel(deps, row);
     if (await repairEnded(pass, row)) closed.push(row._id);
   });
   await markWorkflowsClosed(deps.store, closed);

@@ -6,6 +6,12 @@ import { sortedJson } from './sorted-json';
 /** An entry that has no place in the chain yet. */
 export type AuditDraft = Omit<AuditEntry, 'sequence' | 'previousHash' | 'hash'>;
 
+/** Who asked for a change, and by which request: kept with the change, for an entry that may be written later. */
+export interface AskedBy {
+  actor: AuditEntry['actor'];
+  requestId: string;
+}
+
 /** The end of a chain so far. */
 export type ChainHead = Pick<AuditEntry, 'sequence' | 'hash'>;
 

@@ -5,6 +5,7 @@
 import type { Context } from '../context';
 import { removeStats } from '../store/agent-runs';
 import { freeSlot, removeAgent, type AgentRecord } from '../store/agents';
+import { auditDeletion } from '../store/audit-trail';
 import { openExecutionsOf, type OpenExecution } from '../store/executions';
 import { cancelRecord, cancelSoon } from './cancel';
 
@@ -36,6 +37,7 @@ export async function cancelRuns(context: Context, agent: AgentRecord): Promise<
 /** Removes an agent that is marked as going away for good; answers how many runs had still to be cancelled. */
 export async function finishDeletion(context: Context, agent: AgentRecord): Promise<number> {
   const cancelled = await cancelRuns(context, agent);
+  await auditDeletion(context, agent);
   // While the record is there whoever dies in between is followed by another.
   await removeStats(context.store, agent.org_id, agent._id);
   await removeAgent(context.store, agent.org_id, agent._id);

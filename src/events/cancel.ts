@@ -1,6 +1,7 @@
 /** Cancelling an execution: record first, so that the answer is final; the workflow is told afterwards. */
 import type { Context } from '../context';
 import type { StatusReason } from '../contracts/execution';
+import type { AskedBy } from '../domain/audit';
 import { cancelWorkflow } from '../engine/executions';
 import { auditDenied, denyGates } from '../store/audit-trail';
 import { endExecution } from '../store/execution-writes';
@@ -14,6 +15,7 @@ export async function cancelRecord(
   context: Context,
   record: OpenExecution,
   reason: StatusReason,
+  by?: AskedBy,
 ): Promise<ExecutionRecord | null> {
   const now = context.clock.now();
   await denyGates(context, record._id, now);
@@ -23,6 +25,7 @@ export async function cancelRecord(
     status: 'cancelled',
     reason,
     error: null,
+    by,
     now,
   });
   if (!ended) return null;

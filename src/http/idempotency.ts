@@ -21,12 +21,12 @@ import {
   findRequest,
   forgetRequest,
   forgetUnbegun,
-  insist,
   releaseRequest,
   reserveRequest,
   takeOverRequest,
   type IdempotencyRecord,
 } from '../store/idempotency';
+import { insist } from '../store/insist';
 
 /** A larger answer is that of a read, which may as well be done again. */
 const BODY_CHARACTERS_MAX = 1_000_000;

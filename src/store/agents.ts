@@ -9,7 +9,8 @@ import {
   type AgentType,
 } from '../contracts/agent';
 import { Enum, Json, Type, type Static } from '../contracts/schema';
-import { raiseEpoch } from './guards';
+import type { AskedBy } from '../domain/audit';
+import { fenced, raiseEpoch } from './guards';
 import { collection, Instant, isDuplicate, type Store } from './collection';
 import { insertSeated, seatIndex } from './seats';
 
@@ -34,6 +35,8 @@ export const AgentRecord = Type.Object({
   /** From when the owners are to be told that it was stopped; absent when nobody has to be. */
   notice_at: Type.Optional(Instant()),
   deleting: Type.Boolean(),
+  /** Who asked for that, for the audit trail; absent in records that were marked before it was kept. */
+  deleted_by: Type.Optional(Type.Unsafe<AskedBy>(Json())),
   /** See `seats.ts`; absent in records that were made before there were seats, or beside them. */
   seat: Type.Optional(Type.Integer()),
   created_at: Instant(),
@@ -112,29 +115,26 @@ export const listeningAgents = (
     .lean<AgentRecord[]>()
     .exec();
 
-/** Ends what processes remember of the org's agents; done before the change is answered. */
-async function announced(store: Store, orgId: string, changed: AgentRecord | null): Promise<AgentRecord | null> {
-  if (changed) await raiseEpoch(store, orgId);
-  return changed;
-}
+/** One write to an agent at a version. What processes remember of the org's agents ends before it is answered. */
+const write = (
+  store: Store,
+  { orgId, id, version }: { orgId: string; id: string; version: number },
+  update: Record<string, unknown>,
+): Promise<AgentRecord | null> =>
+  fenced(store, orgId, () =>
+    agents
+      .in(store)
+      .findOneAndUpdate({ _id: id, ...live(orgId), version }, update, { returnDocument: 'after' })
+      .lean<AgentRecord>()
+      .exec(),
+  );
 
 /** Applies a change if the agent is still at `version`; answers the changed record, or null when it is not. */
-export async function changeAgent(
+export const changeAgent = (
   store: Store,
-  at: { orgId: string; id: string; version: number },
+  at: Parameters<typeof write>[1],
   change: Partial<AgentRecord>,
-): Promise<AgentRecord | null> {
-  const changed = await agents
-    .in(store)
-    .findOneAndUpdate(
-      { _id: at.id, ...live(at.orgId), version: at.version },
-      { $set: change },
-      { returnDocument: 'after' },
-    )
-    .lean<AgentRecord>()
-    .exec();
-  return announced(store, at.orgId, changed);
-}
+): Promise<AgentRecord | null> => write(store, at, { $set: change });
 
 /** Stopped agents whose owners are to be told. */
 export const agentNoticesDue = (store: Store, now: Date, limit: number): Promise<AgentRecord[]> =>
@@ -161,22 +161,11 @@ export const dropAgentNotice = async (store: Store, id: string): Promise<void> =
 };
 
 /** Marks the agent as going away, if it is still at `version`: from here on no event can start it. */
-export async function markAgentDeleting(
+export const markAgentDeleting = (
   store: Store,
-  { orgId, id, version }: { orgId: string; id: string; version: number },
-  now: Date,
-): Promise<AgentRecord | null> {
-  const changed = await agents
-    .in(store)
-    .findOneAndUpdate(
-      { _id: id, org_id: orgId, deleting: false, version },
-      { $set: { deleting: true, updated_at: now }, $unset: { seat: '' } },
-      { returnDocument: 'after' },
-    )
-    .lean<AgentRecord>()
-    .exec();
-  return announced(store, orgId, changed);
-}
+  at: Parameters<typeof write>[1],
+  mark: { deleted_by: AskedBy; updated_at: Date },
+): Promise<AgentRecord | null> => write(store, at, { $set: { deleting: true, ...mark }, $unset: { seat: '' } });
 
 /** The agent while it is going away. */
 export const findDeleting = (store: Store, orgId: string, id: string): Promise<AgentRecord | null> =>

@@ -3,12 +3,13 @@ import { setTimeout } from 'node:timers/promises';
 import type { Context } from '../context';
 import type { AuditEntry } from '../contracts/audit';
 import type { Principal } from '../contracts/principal';
-import type { AuditDraft } from '../domain/audit';
+import type { AskedBy, AuditDraft } from '../domain/audit';
 import { stopOf } from '../domain/agent-breaker';
 import { derivedId, newId } from '../domain/ids';
 import { appendAudit, hasAudit } from './audit';
 import type { AgentRecord } from './agents';
 import { approvals, denyForEnd, SYSTEM_CANCEL, type ApprovalRecord } from './approvals';
+import type { ExecutionRecord } from './executions';
 import type { WebhookRecord } from './webhooks';
 
 type Place = Pick<Context, 'store' | 'clock' | 'log'>;
@@ -97,11 +98,31 @@ export function audit({ context, principal, requestId }: Asked, deed: Deed): Pro
   return write(context, { ...draftOf(context, principal.orgId, actorOf(principal), deed), requestId });
 }
 
+/** Who asked, as a record keeps it for an entry that may be written later. */
+export const askedBy = ({ principal, requestId }: Pick<Asked, 'principal' | 'requestId'>): AskedBy => ({
+  actor: actorOf(principal),
+  requestId,
+});
+
 /** True when a deed is in the trail. It is written before the answer: without it, nobody was answered yet. */
 export const isAudited = (
   { context, principal }: Pick<Asked, 'context' | 'principal'>,
   deed: Deed & { cause: (string | number)[] },
 ): Promise<boolean> => hasAudit(context.store, deedId(principal.orgId, deed) ?? '');
+
+/**
+ * True when no entry with one of these actions tells of the version a record has: it was changed, and whoever asked for
+ * that got no answer.
+ */
+export async function isUntold(
+  asked: Pick<Asked, 'context' | 'principal'>,
+  { target, version }: { target: AuditEntry['target']; version: number },
+  actions: readonly AuditEntry['action'][],
+): Promise<boolean> {
+  if (version === 1) return false;
+  const told = await Promise.all(actions.map((action) => isAudited(asked, { action, target, cause: [version] })));
+  return !told.includes(true);
+}
 
 /** Records what the setup command did for whoever may run it beside the store. */
 export function auditSetup(context: Place, orgId: string, deed: Deed): Promise<void> {
@@ -201,6 +222,50 @@ export async function auditStopped(
     cause: [stopOf(agent)],
   });
   await writeOnce(context, draft);
+}
+
+type Deleted = Pick<AgentRecord, '_id' | 'org_id' | 'name' | 'deleted_by' | 'updated_at'>;
+
+const deletionOf = ({ _id: id, name }: Deleted) => ({
+  action: 'agent.deleted' as const,
+  target: { kind: 'agent' as const, id, name },
+  cause: [],
+});
+
+/** True when the deletion of an agent is in the trail. */
+export const isDeletionAudited = (context: Place, agent: Deleted): Promise<boolean> =>
+  hasAudit(context.store, deedId(agent.org_id, deletionOf(agent)) ?? '');
+
+/**
+ * Records that an agent was deleted by whom its mark names: before that is answered, and once more before the record
+ * goes. The second finds the entry of the first, unless that one died.
+ */
+export async function auditDeletion(context: Place, agent: Deleted): Promise<void> {
+  const nobody: Actor = { kind: 'system', id: 'system:sweep', label: null, ip: null };
+  const { actor, requestId } = agent.deleted_by ?? { actor: nobody, requestId: null };
+  const draft = draftOf(context, agent.org_id, actor, deletionOf(agent));
+  if (await hasAudit(context.store, draft.id)) return;
+  await write(context, { ...draft, at: agent.updated_at.toISOString(), requestId });
+}
+
+/**
+ * Records that an execution was cancelled by whom its record names, if by anybody: before that is answered, and once
+ * more by the sweep.
+ */
+export async function auditCancel(
+  context: Place,
+  execution: Pick<ExecutionRecord, '_id' | 'org_id' | 'agent_id' | 'cancelled_by' | 'completed_at'>,
+): Promise<void> {
+  const { cancelled_by: by, completed_at: at } = execution;
+  if (!by || !at) return;
+  const draft = draftOf(context, execution.org_id, by.actor, {
+    action: 'execution.cancelled',
+    target: { kind: 'execution', id: execution._id, name: null },
+    details: { agentId: execution.agent_id },
+    cause: [],
+  });
+  if (await hasAudit(context.store, draft.id)) return;
+  await write(context, { ...draft, at: at.toISOString(), requestId: by.requestId });
 }
 
 /** Denies whatever gate of an execution is still pending, because the execution ends, and records it. */

@@ -1,6 +1,7 @@
 /** What is written to an execution while it runs: every write a compare-and-set on a status that has not ended. */
 import type { ErrorInfo, ExecutionStatus, StatusReason } from '../contracts/execution';
 import type { PureRecord } from '../contracts/messages';
+import type { AskedBy } from '../domain/audit';
 import type { Store } from './collection';
 import { executions, hasEnded, OPEN_STATUSES, type ExecutionRecord, type StepSlot } from './executions';
 
@@ -189,6 +190,8 @@ export interface Ending {
   status: 'completed' | 'failed' | 'cancelled';
   reason: StatusReason | null;
   error: ErrorInfo | null;
+  /** Who asked for it. */
+  by?: AskedBy | undefined;
   now: Date;
 }
 
@@ -244,6 +247,7 @@ export const endExecution = (store: Store, ending: Ending): Promise<ExecutionRec
           touched_at: ending.now,
           start_pending: false,
           unreported: true,
+          ...(ending.by ? { cancelled_by: { $literal: ending.by } } : {}),
           seq: { $add: ['$seq', 1] },
           steps: closedSteps(ending),
         },

@@ -9,6 +9,7 @@ import {
 } from '../contracts/execution';
 import { Enum, Json, Nullable, Type, type Static } from '../contracts/schema';
 import type { EndedRun } from '../domain/agent-breaker';
+import type { AskedBy } from '../domain/audit';
 import type { TokenUsage } from '../domain/credits';
 import type { Position } from '../domain/sealed-token';
 import { collection, Instant, isDuplicate, type Store } from './collection';
@@ -73,6 +74,8 @@ export const ExecutionRecord = Type.Object({
   watched: Type.Optional(Type.Boolean()),
   /** Set by the write that ends it. */
   unreported: Type.Optional(Type.Boolean()),
+  /** Who cancelled it, for the audit trail; absent when nobody asked for its end. */
+  cancelled_by: Type.Optional(Type.Unsafe<AskedBy>(Json())),
   /** Set when a cancelled execution's workflow was seen to have closed, and when one that had not was told again. */
   workflow_closed: Type.Optional(Type.Boolean()),
   workflow_told_at: Type.Optional(Instant()),
@@ -256,24 +259,18 @@ export const openExecutionsOf = (
     .lean<OpenExecution[]>()
     .exec();
 
+const CANCELLED_FIELDS = { org_id: 1, agent_id: 1, completed_at: 1, cancelled_by: 1, workflow_told_at: 1 } as const;
+type CancelledRow = Pick<ExecutionRecord, '_id' | keyof typeof CANCELLED_FIELDS>;
+
 /**
  * Cancelled executions whose workflow nobody has seen closed, the only ones that may have been left running; however
  * long ago that was. Newest first, so that a backlog holds up nobody.
  */
-export const cancelledUnclosed = (
-  store: Store,
-  before: Date,
-  limit: number,
-): Promise<Pick<ExecutionRecord, '_id' | 'workflow_told_at'>[]> =>
-  executions
-    .in(store)
-    .find({ status_reason: ENDED_BEFORE_WORKFLOW, workflow_closed: null, completed_at: { $lt: before } } as never, {
-      workflow_told_at: 1,
-    })
-    .sort({ completed_at: -1 })
-    .limit(limit)
-    .lean<ExecutionRecord[]>()
-    .exec();
+export function cancelledUnclosed(store: Store, before: Date, limit: number): Promise<CancelledRow[]> {
+  const filter = { status_reason: ENDED_BEFORE_WORKFLOW, workflow_closed: null, completed_at: { $lt: before } };
+  const found = executions.in(store).find(filter as never, CANCELLED_FIELDS);
+  return found.sort({ completed_at: -1 }).limit(limit).lean<ExecutionRecord[]>().exec();
+}
 
 /** Nobody needs to look at the workflows of these executions any more. */
 export const markWorkflowsClosed = async (store: Store, ids: string[]): Promise<void> => {

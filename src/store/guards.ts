@@ -3,6 +3,7 @@ import { Json, Type, type Static } from '../contracts/schema';
 import { emissionInterval, phaseOf, WINDOW_MS } from '../domain/rate-limit';
 import { collection, isDuplicate, type Store } from './collection';
 import { chargingStages, refunded, sorted, type Alike, type Charge, type Refund } from './guard-pipeline';
+import { insist } from './insist';
 
 export type { Charge, Refund } from './guard-pipeline';
 
@@ -203,4 +204,17 @@ export async function raiseEpoch(store: Store, orgId: string): Promise<void> {
   if (matchedCount > 0) return;
   await ensureGuard(store, orgId);
   await raise();
+}
+
+/**
+ * Makes a change and raises the epoch before its result is known to anybody. A change that failed may have been made all
+ * the same, by a store that could not say so: then the epoch rises as soon as it can, so that it holds everywhere.
+ */
+export async function fenced<Result>(store: Store, orgId: string, change: () => Promise<Result>): Promise<Result> {
+  const result = await change().catch((error: unknown) => {
+    void insist(() => raiseEpoch(store, orgId));
+    throw error;
+  });
+  await raiseEpoch(store, orgId);
+  return result;
 }

@@ -2,7 +2,6 @@
  * Requests by their idempotency key: reserved before the handler runs, with what its records will be called, and
  * completed with the answer. A run that died is taken over when its lease is over and meets the records it made.
  */
-import { setTimeout } from 'node:timers/promises';
 import { Nullable, Type, type Static } from '../contracts/schema';
 import { collection, Instant, isDuplicate, type Store } from './collection';
 
@@ -91,19 +90,3 @@ export const forgetUnbegun = async (
 ): Promise<void> => {
   await requests.in(store).deleteOne({ _id, seed, lease_until: lease, status: null });
 };
-
-/** When a write that the store did not take is tried again. Behind the last the lease is over, which does as well. */
-const PAUSES_MS = [100, 400, 1_500, 6_000, 20_000];
-
-/** Tries a write again, without keeping the process alive for it; false when it never succeeded. */
-export async function insist(write: () => Promise<void>): Promise<boolean> {
-  for (const pauseMs of PAUSES_MS) {
-    await setTimeout(pauseMs, undefined, { ref: false });
-    const isWritten = await write().then(
-      () => true,
-      () => false,
-    );
-    if (isWritten) return true;
-  }
-  return false;
-}

@@ -5,7 +5,7 @@ import { Enum, Nullable, Type, type Static } from '../contracts/schema';
 import { TIERS } from '../contracts/principal';
 import { KEY_KINDS, type KeyKind } from '../domain/api-key';
 import { collection, Instant, type Store } from './collection';
-import { raiseEpoch } from './guards';
+import { fenced, raiseEpoch } from './guards';
 import { insertSeated, seatIndex } from './seats';
 
 const KeyRecord = Type.Object({
@@ -94,16 +94,17 @@ export async function changeKey(
   held: Pick<KeyRecord, '_id' | 'orgId' | 'version'>,
   change: KeyChange,
 ): Promise<KeyRecord | null> {
-  const changed = await keys
-    .in(store)
-    .findOneAndUpdate(
-      { _id: held._id, orgId: held.orgId, version: held.version, revokedAt: null },
-      { $set: change, $inc: { version: 1 } },
-      { returnDocument: 'after' },
-    )
-    .lean<KeyRecord>();
-  await raiseEpoch(store, held.orgId);
-  return changed;
+  return fenced(store, held.orgId, () =>
+    keys
+      .in(store)
+      .findOneAndUpdate(
+        { _id: held._id, orgId: held.orgId, version: held.version, revokedAt: null },
+        { $set: change, $inc: { version: 1 } },
+        { returnDocument: 'after' },
+      )
+      .lean<KeyRecord>()
+      .exec(),
+  );
 }
 
 /** Revokes a key for good. The epoch rises on a repetition too: the first attempt may have died before it did. */
@@ -112,13 +113,15 @@ export async function revokeKey(
   held: Pick<KeyRecord, '_id' | 'orgId'>,
   by: { id: string; at: Date },
 ): Promise<void> {
-  await keys
-    .in(store)
-    .updateOne(
-      { _id: held._id, orgId: held.orgId, revokedAt: null },
-      { $set: { revokedAt: by.at, revokedBy: by.id }, $unset: { seat: '' }, $inc: { version: 1 } },
-    );
-  await raiseEpoch(store, held.orgId);
+  await fenced(store, held.orgId, () =>
+    keys
+      .in(store)
+      .updateOne(
+        { _id: held._id, orgId: held.orgId, revokedAt: null },
+        { $set: { revokedAt: by.at, revokedBy: by.id }, $unset: { seat: '' }, $inc: { version: 1 } },
+      )
+      .exec(),
+  );
 }
 
 /** Which keys a list shows; `beforeId` continues it. */

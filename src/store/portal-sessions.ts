@@ -2,7 +2,7 @@
 import { Enum, Nullable, Type, type Static } from '../contracts/schema';
 import type { Position } from '../domain/sealed-token';
 import { collection, Instant, type Store } from './collection';
-import { raiseEpoch } from './guards';
+import { fenced } from './guards';
 
 const PortalSessionRecord = Type.Object({
   _id: Type.String(),
@@ -62,8 +62,8 @@ export async function revokePortalSession(
   { orgId, _id }: Pick<PortalSessionRecord, 'orgId' | '_id'>,
   by: { id: string; at: Date },
 ): Promise<void> {
-  await sessions.in(store).updateOne({ _id, orgId, revokedAt: null }, { $set: { revokedAt: by.at, revokedBy: by.id } });
-  await raiseEpoch(store, orgId);
+  const ended = { $set: { revokedAt: by.at, revokedBy: by.id } };
+  await fenced(store, orgId, () => sessions.in(store).updateOne({ _id, orgId, revokedAt: null }, ended).exec());
 }
 
 /** Ends every session of a client user on every process before this returns. */
@@ -72,8 +72,8 @@ export async function endPortalSessions(
   { orgId, clientUserId }: Whose,
   by: { id: string; at: Date },
 ): Promise<void> {
-  await sessions
-    .in(store)
-    .updateMany({ orgId, clientUserId, revokedAt: null }, { $set: { revokedAt: by.at, revokedBy: by.id } });
-  await raiseEpoch(store, orgId);
+  const ended = { $set: { revokedAt: by.at, revokedBy: by.id } };
+  await fenced(store, orgId, () =>
+    sessions.in(store).updateMany({ orgId, clientUserId, revokedAt: null }, ended).exec(),
+  );
 }

@@ -1,7 +1,7 @@
 /** Console sessions: the server-side half of a session token, so that signing out is final on every process. */
 import { Nullable, Type, type Static } from '../contracts/schema';
 import { collection, Instant, type Store } from './collection';
-import { raiseEpoch } from './guards';
+import { fenced } from './guards';
 
 const SessionRecord = Type.Object({
   _id: Type.String(),
@@ -31,6 +31,10 @@ export async function findSession(store: Store, orgId: string, sessionId: string
 
 /** Ends a session on every process before this returns; repeating it changes nothing. */
 export async function revokeSession(store: Store, orgId: string, sessionId: string, at: Date): Promise<void> {
-  await sessions.in(store).updateOne({ _id: sessionId, orgId, revokedAt: null }, { $set: { revokedAt: at } });
-  await raiseEpoch(store, orgId);
+  await fenced(store, orgId, () =>
+    sessions
+      .in(store)
+      .updateOne({ _id: sessionId, orgId, revokedAt: null }, { $set: { revokedAt: at } })
+      .exec(),
+  );
 }

@@ -17,6 +17,8 @@ const SignInCode = Type.Object({
   createdAt: Instant(),
   expiresAt: Instant(),
   usedAt: Nullable(Instant()),
+  /** The use that has it; absent in codes that are unused, or were used before this was kept. */
+  usedBy: Type.Optional(Nullable(Type.String())),
 });
 export type SignInCode = Static<typeof SignInCode>;
 
@@ -49,9 +51,18 @@ export async function countSignInCodes(
 }
 
 /** Uses a code up. Null when it is wrong, used or too old: of many who send it at once, one gets it. */
-export async function redeemSignInCode(store: Store, id: string, now: Date): Promise<SignInCode | null> {
+export async function redeemSignInCode(
+  store: Store,
+  id: string,
+  { usedBy, now }: { usedBy: string; now: Date },
+): Promise<SignInCode | null> {
   return codes
     .in(store)
-    .findOneAndUpdate({ _id: id, usedAt: null, expiresAt: { $gt: now } }, { $set: { usedAt: now } })
+    .findOneAndUpdate({ _id: id, usedAt: null, expiresAt: { $gt: now } }, { $set: { usedAt: now, usedBy } })
     .lean<SignInCode>();
+}
+
+/** Gives a code back that this use may have taken, and that opened nothing. */
+export async function returnSignInCode(store: Store, id: string, usedBy: string): Promise<void> {
+  await codes.in(store).updateOne({ _id: id, usedBy }, { $set: { usedAt: null, usedBy: null } });
 }

@@ -2,7 +2,7 @@
 import { TIERS } from '../contracts/principal';
 import { Enum, Nullable, Type, type Static } from '../contracts/schema';
 import { collection, Instant, type Store } from './collection';
-import { ensureGuard, raiseEpoch } from './guards';
+import { ensureGuard, fenced } from './guards';
 
 /** `null` in a limit means: what the tier gives. */
 const TenantRecord = Type.Object({
@@ -42,7 +42,8 @@ export async function ensureTenant(store: Store, tenant: TenantRecord): Promise<
 
 /** Changes a tenant; limits and tier are in force on every process when this returns. */
 export async function changeTenant(store: Store, orgId: string, change: TenantChange): Promise<boolean> {
-  const { matchedCount } = await tenants.in(store).updateOne({ _id: orgId }, { $set: change });
-  await raiseEpoch(store, orgId);
+  const { matchedCount } = await fenced(store, orgId, () =>
+    tenants.in(store).updateOne({ _id: orgId }, { $set: change }).exec(),
+  );
   return matchedCount > 0;
 }

@@ -2,7 +2,7 @@
 import { Enum, Nullable, Type, type Static } from '../contracts/schema';
 import { ROLES } from '../domain/permissions';
 import { collection, Instant, type Store } from './collection';
-import { raiseEpoch } from './guards';
+import { fenced } from './guards';
 
 const UserRecord = Type.Object({
   _id: Type.String(),
@@ -53,8 +53,9 @@ export async function changeUser(
   user: Pick<UserRecord, '_id' | 'orgId'>,
   change: UserChange,
 ): Promise<boolean> {
-  const { matchedCount } = await users.in(store).updateOne({ _id: user._id, orgId: user.orgId }, { $set: change });
-  await raiseEpoch(store, user.orgId);
+  const { matchedCount } = await fenced(store, user.orgId, () =>
+    users.in(store).updateOne({ _id: user._id, orgId: user.orgId }, { $set: change }).exec(),
+  );
   return matchedCount > 0;
 }
 

@@ -2,7 +2,7 @@
 import { Enum, Json, Nullable, Type, type Static } from '../contracts/schema';
 import { DISABLED_REASONS, WEBHOOK_STATUSES, WebhookSettings, type WebhookFilter } from '../contracts/webhook';
 import { collection, Instant, type Store } from './collection';
-import { raiseEpoch } from './guards';
+import { fenced, raiseEpoch } from './guards';
 import { insertSeated, seatIndex } from './seats';
 
 /** A secret as it is stored; the current one has no end. */
@@ -100,16 +100,17 @@ export async function changeWebhook(
   held: Pick<WebhookRecord, '_id' | 'orgId' | 'version'>,
   change: WebhookChange,
 ): Promise<WebhookRecord | null> {
-  const changed = await webhooks
-    .in(store)
-    .findOneAndUpdate(
-      { _id: held._id, orgId: held.orgId, version: held.version },
-      { $set: change, $inc: { version: 1 } },
-      { returnDocument: 'after' },
-    )
-    .lean<WebhookRecord>();
-  await raiseEpoch(store, held.orgId);
-  return changed;
+  return fenced(store, held.orgId, () =>
+    webhooks
+      .in(store)
+      .findOneAndUpdate(
+        { _id: held._id, orgId: held.orgId, version: held.version },
+        { $set: change, $inc: { version: 1 } },
+        { returnDocument: 'after' },
+      )
+      .lean<WebhookRecord>()
+      .exec(),
+  );
 }
 
 /** Removes an endpoint. Answers false when somebody changed it since it was read. */
@@ -117,10 +118,9 @@ export async function removeWebhook(
   store: Store,
   held: Pick<WebhookRecord, '_id' | 'orgId' | 'version'>,
 ): Promise<boolean> {
-  const { deletedCount } = await webhooks
-    .in(store)
-    .deleteOne({ _id: held._id, orgId: held.orgId, version: held.version });
-  await raiseEpoch(store, held.orgId);
+  const { deletedCount } = await fenced(store, held.orgId, () =>
+    webhooks.in(store).deleteOne({ _id: held._id, orgId: held.orgId, version: held.version }).exec(),
+  );
   return deletedCount > 0;
 }
 

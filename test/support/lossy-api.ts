@@ -7,6 +7,7 @@ export interface LossyApi {
   /** Beside the line, so that what the API could not say can be read. */
   harness: Harness;
   line: LossyLine;
+  baseUrl: string;
   /** Its calls go to the API. */
   org: TestOrg;
   stop(): Promise<void>;
@@ -19,6 +20,7 @@ export async function startLossyApi(): Promise<LossyApi> {
   return {
     harness,
     line,
+    baseUrl: own.baseUrl,
     org: await createOrg(harness.store, own),
     async stop() {
       await own.api.stop();

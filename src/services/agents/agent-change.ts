@@ -3,6 +3,7 @@ import type { Context } from '../../context';
 import type { AgentDefinition, AgentStatus, CreateAgent, UpdateAgent } from '../../contracts/agent';
 import { problem } from '../../contracts/problem';
 import { eventCatalog } from '../../catalog/events';
+import type { AskedBy } from '../../domain/audit';
 import { mayMove, movesFrom } from '../../domain/agent-status';
 import { AGENT_CAP } from '../../domain/credits';
 import { checkDefinition } from '../../domain/definition/check';
@@ -134,7 +135,8 @@ export const applyUpdate = (context: Context, at: Wanted, body: UpdateAgent): Pr
   untilChanged(context, at, (record) => tryUpdate(context, record, body));
 
 /** Marks an agent as going away: the version that was read, when `If-Match` names one. */
-export const markDeleting = (context: Context, at: Wanted): Promise<store.AgentRecord> =>
-  untilChanged(context, at, ({ version }) =>
-    store.markAgentDeleting(context.store, { orgId: at.orgId, id: at.id, version }, context.clock.now()),
-  );
+export const markDeleting = (context: Context, at: Wanted, by: AskedBy): Promise<store.AgentRecord> =>
+  untilChanged(context, at, ({ version }) => {
+    const mark = { deleted_by: by, updated_at: context.clock.now() };
+    return store.markAgentDeleting(context.store, { orgId: at.orgId, id: at.id, version }, mark);
+  });

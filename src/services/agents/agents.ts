@@ -17,7 +17,7 @@ import { agentStats, presentAgent, presentSystemAgent } from '../../domain/prese
 import { cancelRuns } from '../../events/agent-deletion';
 import * as store from '../../store/agents';
 import { readStats } from '../../store/agent-runs';
-import { isAudited } from '../../store/audit-trail';
+import { askedBy, auditDeletion, isDeletionAudited } from '../../store/audit-trail';
 import { readMonth } from '../../store/credits';
 import { applyUpdate, checked, definitionOf, markDeleting, requireVersion } from './agent-change';
 
@@ -125,13 +125,6 @@ function notFound(): never {
 const systemAgent = (id: string) => systemAgents.find((agent) => agent.id === id);
 const isSystem = (id: string): boolean => systemAgent(id) !== undefined;
 
-/** The deletion as the audit trail tells it. */
-export const deletionOf = ({ _id: id, name }: Pick<store.AgentRecord, '_id' | 'name'>) => ({
-  action: 'agent.deleted' as const,
-  target: { kind: 'agent' as const, id, name },
-  cause: [],
-});
-
 export const agentHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
   async listAgents({ context, principal, query }) {
     const { type, status, category } = query;
@@ -176,7 +169,8 @@ export const agentHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
     return shown(await present(context, await applyUpdate(context, at, body)));
   },
 
-  async deleteAgent({ context, principal, params, headers }) {
+  async deleteAgent(call) {
+    const { context, principal, params, headers } = call;
     if (isSystem(params.id))
       throw problem('forbidden', {
         message: 'System agents cannot be deleted; pause it for your org with "status": "paused".',
@@ -185,8 +179,10 @@ export const agentHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
     // Whoever asks again, because no answer came, gets the answer that did not come.
     const going = await store.findDeleting(context.store, orgId, params.id);
     const at = { orgId, id: params.id, ifMatch: headers['if-match'] };
-    const cancelled = await cancelRuns(context, going ?? (await markDeleting(context, at)));
-    if (going && cancelled === 0 && (await isAudited({ context, principal }, deletionOf(going)))) notFound();
+    const deleted = going ?? (await markDeleting(context, at, askedBy(call)));
+    const cancelled = await cancelRuns(context, deleted);
+    if (going && cancelled === 0 && (await isDeletionAudited(context, going))) notFound();
+    await auditDeletion(context, deleted);
     return { status: 204 };
   },
 

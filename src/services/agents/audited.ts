@@ -5,21 +5,15 @@ import type { AuditEntry } from '../../contracts/audit';
 import type { Handlers } from '../../contracts/operation';
 import type { AgentOperations } from '../../contracts/operations/agents';
 import { changedFields } from '../../domain/audit';
-import { findAgent, findDeleting, type AgentRecord } from '../../store/agents';
-import { audit, isAudited, type Asked, type Deed } from '../../store/audit-trail';
-import { findExecution, hasEnded } from '../../store/executions';
-import { agentHandlers, deletionOf } from './agents';
+import { matchesVersion, recordTag, weakTag } from '../../domain/etag';
+import { findAgent, type AgentRecord } from '../../store/agents';
+import { audit, isUntold, type Asked, type Deed } from '../../store/audit-trail';
+import { definitionOf } from './agent-change';
+import { agentHandlers } from './agents';
 import { catalogHandlers } from './catalog';
 import { executionHandlers } from './executions';
 
-type Names =
-  | 'createAgent'
-  | 'cloneAgent'
-  | 'cloneTemplate'
-  | 'updateAgent'
-  | 'deleteAgent'
-  | 'cancelExecution'
-  | 'retryExecution';
+type Names = 'createAgent' | 'cloneAgent' | 'cloneTemplate' | 'updateAgent' | 'retryExecution';
 
 const targetOf = (agent: { id: string; name: string }): AuditEntry['target'] => ({
   kind: 'agent',
@@ -43,21 +37,14 @@ const comparable = (agent: AgentRecord): Record<string, unknown> => ({ ...agent.
 /** What an entry about a version can be called. */
 const CHANGES = ['agent.updated', 'agent.activated', 'agent.paused'] as const;
 
-/** True when no entry tells of the agent's version: it was changed, and whoever asked for that got no answer. */
-async function isUntold(asked: Asked, { _id: id, name, version }: AgentRecord): Promise<boolean> {
-  if (version === 1) return false;
-  const target = targetOf({ id, name });
-  const told = await Promise.all(CHANGES.map((action) => isAudited(asked, { action, target, cause: [version] })));
-  return !told.includes(true);
-}
-
 async function updated(asked: Asked, before: AgentRecord, named: string[], agent: Agent): Promise<Deed> {
   const after: Record<string, unknown> = { ...agent };
   // What others changed in between is in their entries.
   const changed = changedFields(comparable(before), { ...comparable(before), ...pick(after, named) });
   const isMoved = before.status !== agent.status;
+  const told = { target: targetOf(agent), version: before.version };
   // A run that was not answered may have made the move; then this is its repeat.
-  const moves = named.includes('status') && (isMoved || (await isUntold(asked, before)));
+  const moves = named.includes('status') && (isMoved || (await isUntold(asked, told, CHANGES)));
   const move = { ...(isMoved ? { from: before.status } : {}), to: agent.status };
   const fields = moves && !isMoved ? [...changed, 'status'] : changed;
   return {
@@ -70,6 +57,24 @@ async function updated(asked: Asked, before: AgentRecord, named: string[], agent
 
 const pick = (from: Record<string, unknown>, names: string[]): Record<string, unknown> =>
   Object.fromEntries(names.map((name) => [name, from[name]]));
+
+type Update = Parameters<typeof agentHandlers.updateAgent>[0];
+
+/** True when a run of the same change, which nobody answered, has made the agent what it is and `If-Match` void. */
+async function isUnanswered(asked: Update, before: AgentRecord): Promise<boolean> {
+  const { _id: id, name, version, definition, status } = before;
+  const ifMatch = asked.headers['if-match'];
+  if (matchesVersion(ifMatch, id, version) || !matchesVersion(ifMatch, id, version - 1)) return false;
+  const { status: wanted = status, ...fields } = asked.body;
+  const isMade = changedFields(definition, definitionOf({ ...definition, ...fields })).length === 0;
+  return isMade && wanted === status && isUntold(asked, { target: targetOf({ id, name }), version }, CHANGES);
+}
+
+/** The call; the repeat of one that nobody answered is meant for the version that one has made. */
+async function meantFor(asked: Update, before: AgentRecord | null): Promise<Update> {
+  if (!before || !(await isUnanswered(asked, before))) return asked;
+  return { ...asked, headers: { ...asked.headers, 'if-match': weakTag(recordTag(before._id, before.version)) } };
+}
 
 /** The handlers of the same names, each followed by its entry. */
 export const auditedHandlers: Pick<Handlers<AgentOperations, Context>, Names> = {
@@ -91,39 +96,15 @@ export const auditedHandlers: Pick<Handlers<AgentOperations, Context>, Names> = 
     return reply;
   },
 
-  async updateAgent(call) {
-    const before = await findAgent(call.context.store, call.principal.orgId, call.params.id);
+  async updateAgent(asked) {
+    const before = await findAgent(asked.context.store, asked.principal.orgId, asked.params.id);
+    const call = await meantFor(asked, before);
     const reply = await agentHandlers.updateAgent(call);
     const { body: agent } = reply;
     const deed: Deed = before
       ? await updated(call, before, Object.keys(call.body), agent)
       : { action: `system_agent.${moveOf(agent.status)}`, target: targetOf(agent) };
     await audit(call, deed);
-    return reply;
-  },
-
-  async deleteAgent(call) {
-    const { context, principal, params } = call;
-    const { store } = context;
-    const before =
-      (await findAgent(store, principal.orgId, params.id)) ?? (await findDeleting(store, principal.orgId, params.id));
-    const reply = await agentHandlers.deleteAgent(call);
-    if (before) await audit(call, deletionOf(before));
-    return reply;
-  },
-
-  async cancelExecution(call) {
-    const { context, principal, params } = call;
-    const before = await findExecution(context.store, principal.orgId, params.id);
-    const reply = await executionHandlers.cancelExecution(call);
-    const deed: Deed = {
-      action: 'execution.cancelled',
-      target: { kind: 'execution', id: params.id, name: null },
-      details: { agentId: reply.body.agent_id },
-      cause: [],
-    };
-    // Cancelling what is cancelled already changes nothing, unless an earlier run of the request did it.
-    if (call.isRepeat || (before && !hasEnded(before.status))) await audit(call, deed);
     return reply;
   },
 

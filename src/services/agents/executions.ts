@@ -16,6 +16,7 @@ import type { Candidate } from '../../domain/matching';
 import { flattenSteps } from '../../domain/plan';
 import { presentExecution, presentRow } from '../../domain/present';
 import { findAgent, readRuntime } from '../../store/agents';
+import { askedBy, auditCancel } from '../../store/audit-trail';
 import { readMonth } from '../../store/credits';
 import * as store from '../../store/executions';
 import { readTenant } from '../../store/tenants';
@@ -184,9 +185,12 @@ export const executionHandlers: Pick<Handlers<AgentOperations, Context>, Names> 
     return { status: 200, body: shown(context, record), etag: tagOf(record) };
   },
 
-  async cancelExecution({ context, principal, params }) {
+  async cancelExecution(call) {
+    const { context, principal, params } = call;
     const record = (await store.findExecution(context.store, principal.orgId, params.id)) ?? notFound();
-    const cancelled = store.hasEnded(record.status) ? null : await cancelRecord(context, record, 'cancelled_by_user');
+    const cancelled = store.hasEnded(record.status)
+      ? null
+      : await cancelRecord(context, record, 'cancelled_by_user', askedBy(call));
     const current = cancelled ?? (await store.findExecution(context.store, principal.orgId, params.id)) ?? notFound();
     if (current.status !== 'cancelled') {
       throw problem('execution_not_cancellable', {
@@ -195,6 +199,7 @@ export const executionHandlers: Pick<Handlers<AgentOperations, Context>, Names> 
       });
     }
     if (cancelled) cancelSoon(context, cancelled._id);
+    await auditCancel(context, current);
     return { status: 200, body: shown(context, current) };
   },
 

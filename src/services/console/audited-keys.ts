@@ -6,10 +6,12 @@ import type { Handlers } from '../../contracts/operation';
 import type { consoleOperations } from '../../contracts/operations/console';
 import { FIRST_VERSION } from '../../contracts/version';
 import { changedFields } from '../../domain/audit';
-import { audit, type Asked } from '../../store/audit-trail';
+import { audit, isUntold, type Asked } from '../../store/audit-trail';
 import { findKey, type KeyRecord } from '../../store/keys';
-import { keyHandlers } from './keys';
+import { isAsAsked, keyHandlers } from './keys';
+import { mayFollow } from './record-tags';
 
+type Update = Parameters<typeof keyHandlers.updateApiKey>[0];
 type AuditedKeys = Pick<
   Handlers<typeof consoleOperations, Context>,
   'createApiKey' | 'updateApiKey' | 'rotateApiKey' | 'revokeApiKey'
@@ -34,6 +36,14 @@ const editable = ({ name, scopes, expiresAt, apiVersion = FIRST_VERSION }: KeyRe
 const keyOf = ({ context, principal }: Asked, id: string): Promise<KeyRecord | null> =>
   findKey(context.store, principal.orgId, id);
 
+/** True when a run of the same change, which nobody answered, has made the key what it is. */
+const isUnanswered = async (call: Update, before: KeyRecord): Promise<boolean> =>
+  isAsAsked(before, call.body) &&
+  mayFollow(call.headers, before) &&
+  // Its last version may be that of a rotation.
+  !before.shortened &&
+  isUntold(call, { target: targetOf(before._id, null), version: before.version }, ['api_key.updated']);
+
 /** The handlers of the same names, each followed by its entry. */
 export const auditedKeys: AuditedKeys = {
   async createApiKey(call) {
@@ -48,8 +58,10 @@ export const auditedKeys: AuditedKeys = {
     return reply;
   },
 
-  async updateApiKey(call) {
-    const before = await keyOf(call, call.params.id);
+  async updateApiKey(asked) {
+    const before = await keyOf(asked, asked.params.id);
+    const isRepeat = asked.isRepeat || (before !== null && (await isUnanswered(asked, before)));
+    const call = { ...asked, isRepeat };
     const reply = await keyHandlers.updateApiKey(call);
     const { body: key } = reply;
     const named = Object.keys(call.body);

@@ -4,8 +4,11 @@ import type { AuditEntry } from '../../contracts/audit';
 import type { Handlers } from '../../contracts/operation';
 import type { webhookOperations } from '../../contracts/operations/webhooks';
 import type { Webhook } from '../../contracts/webhook';
-import { audit } from '../../store/audit-trail';
-import { ownWebhook, webhookHandlers } from './webhooks';
+import { audit, isAudited, isUntold, type Asked } from '../../store/audit-trail';
+import { pageOfAudit } from '../../store/audit';
+import { findWebhook, type WebhookRecord } from '../../store/webhooks';
+import { mayFollow, type Headers } from './record-tags';
+import { isAsAsked, noSuchWebhook, webhookHandlers } from './webhooks';
 
 type AuditedWebhooks = Pick<
   Handlers<typeof webhookOperations, Context>,
@@ -21,6 +24,34 @@ const targetOf = ({ id, url }: Pick<Webhook, 'id' | 'url'>): AuditEntry['target'
 
 const factsOf = ({ eventTypes, payload, format, ordered }: Webhook) => ({ eventTypes, payload, format, ordered });
 
+type ById = Asked & { params: { id: string } };
+type Change = ById & { headers: Headers; isRepeat: boolean };
+
+/** What an entry about a version can be called. */
+const CHANGES = ['webhook.updated', 'webhook.rotated', 'webhook.enabled', 'webhook.disabled'] as const;
+
+/** The call, as a repeat when a run of the same change, which nobody answered, has made the endpoint what it is. */
+async function following<Call extends Change>(asked: Call, isMade: (held: WebhookRecord) => boolean): Promise<Call> {
+  const { context, principal, params, headers } = asked;
+  const held = await findWebhook(context.store, principal.orgId, params.id);
+  if (!held || !isMade(held) || !mayFollow(headers, held)) return asked;
+  // What its failures did is told by its time, not by its version.
+  if (held.disabledReason !== null && held.disabledReason !== 'by_user') return asked;
+  const told = { target: targetOf({ id: held._id, url: held.url }), version: held.version };
+  return { ...asked, isRepeat: asked.isRepeat || (await isUntold(asked, told, CHANGES)) };
+}
+
+const deletionOf = (target: AuditEntry['target']) => ({ action: 'webhook.deleted' as const, target, cause: [] });
+
+/** The endpoint that is gone although no entry says so: whoever deleted it got no answer, and asks again. */
+async function goneUntold(asked: ById): Promise<AuditEntry['target']> {
+  const { context, principal, params } = asked;
+  const about = { target: params.id };
+  const [last] = await pageOfAudit(context.store, principal.orgId, about, { limit: 1, before: null });
+  if (last?.target.kind !== 'webhook' || (await isAudited(asked, deletionOf(last.target)))) throw noSuchWebhook();
+  return last.target;
+}
+
 /** The handlers of the same names, each followed by its entry. */
 export const auditedWebhooks: AuditedWebhooks = {
   async createWebhook(call) {
@@ -34,7 +65,8 @@ export const auditedWebhooks: AuditedWebhooks = {
     return reply;
   },
 
-  async updateWebhook(call) {
+  async updateWebhook(asked) {
+    const call = await following(asked, (held) => isAsAsked(held, asked.body));
     const reply = await webhookHandlers.updateWebhook(call);
     const { version } = reply.body;
     const details = { fields: Object.keys(call.body), version, ...factsOf(reply.body) };
@@ -43,10 +75,11 @@ export const auditedWebhooks: AuditedWebhooks = {
   },
 
   async deleteWebhook(call) {
-    const held = await ownWebhook(call.context, call.principal, call.params.id);
-    const reply = await webhookHandlers.deleteWebhook(call);
-    await audit(call, { action: 'webhook.deleted', target: targetOf({ id: held._id, url: held.url }), cause: [] });
-    return reply;
+    const held = await findWebhook(call.context.store, call.principal.orgId, call.params.id);
+    const target = held ? targetOf({ id: held._id, url: held.url }) : await goneUntold(call);
+    if (held) await webhookHandlers.deleteWebhook(call);
+    await audit(call, deletionOf(target));
+    return { status: 204 };
   },
 
   async rotateWebhookSecret(call) {
@@ -62,14 +95,16 @@ export const auditedWebhooks: AuditedWebhooks = {
     return reply;
   },
 
-  async enableWebhook(call) {
+  async enableWebhook(asked) {
+    const call = await following(asked, ({ status }) => status === 'active');
     const reply = await webhookHandlers.enableWebhook(call);
     const { version } = reply.body;
     await audit(call, { action: 'webhook.enabled', target: targetOf(reply.body), cause: [version] });
     return reply;
   },
 
-  async disableWebhook(call) {
+  async disableWebhook(asked) {
+    const call = await following(asked, ({ status }) => status === 'disabled');
     const reply = await webhookHandlers.disableWebhook(call);
     const { version, disabledReason: reason } = reply.body;
     // One that was off already was switched off by its failures, which the trail says.

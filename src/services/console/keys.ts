@@ -114,6 +114,10 @@ const requested = ({ name, scopes, expiresAt, apiVersion }: UpdateApiKey): Param
   ...(expiresAt === undefined ? {} : { expiresAt: expiresAt === null ? null : new Date(expiresAt) }),
 });
 
+/** True when the key is as a change would have it. */
+export const isAsAsked = (held: KeyRecord, body: UpdateApiKey): boolean =>
+  changedFields(held, { ...held, ...requested(body) }).length === 0;
+
 type Draft = Pick<KeyRecord, 'kind' | 'name' | 'scopes' | 'expiresAt' | 'rotatedFrom' | 'tier' | 'apiVersion'>;
 
 /** Mints a key and stores what may be stored of it; the answer is the only place where the key itself appears. */
@@ -210,7 +214,7 @@ export const keyHandlers: KeyHandlers = {
   async updateApiKey({ params, body, principal, context, headers, isRepeat }) {
     const held = await ownKey(context, principal, params.id);
     // An earlier run of this request has made the change already, so the version it was meant for is gone.
-    const isMade = isRepeat && changedFields(held, { ...held, ...requested(body) }).length === 0;
+    const isMade = isRepeat && isAsAsked(held, body);
     if (isMade) {
       requireNotRevoked(held);
       // That run may have died before other processes were told.

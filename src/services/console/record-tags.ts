@@ -30,10 +30,16 @@ export const issuedHeaders = (list: string, record: Versioned) => ({
 export const readTagOf = (record: Versioned, ...figures: unknown[]): string =>
   `${tagOf(record)}.u${stateTag(...figures)}`;
 
+const asksFor = (expected: string | string[] | undefined, tag: string): boolean =>
+  expected === undefined || matchesTag(String(expected).replace(FIGURES, ''), tag);
+
 /** Refuses a change that was meant for another version than there is; without `If-Match` it is meant for any. */
 export function requireMatch(headers: Headers, record: Versioned): void {
-  const expected = headers['if-match'];
   const current = weakTag(tagOf(record));
-  if (expected === undefined || matchesTag(String(expected).replace(FIGURES, ''), current)) return;
+  if (asksFor(headers['if-match'], current)) return;
   throw problem('version_conflict', { facts: { etag: current }, headers: { ETag: current } });
 }
+
+/** True when a change may have been meant for the version before, as that of a run that nobody answered was. */
+export const mayFollow = (headers: Headers, { _id, version }: Versioned): boolean =>
+  asksFor(headers['if-match'], weakTag(tagOf({ _id, version: version - 1 })));

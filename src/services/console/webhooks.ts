@@ -4,7 +4,7 @@ import type { Handlers } from '../../contracts/operation';
 import type { webhookOperations } from '../../contracts/operations/webhooks';
 import type { Principal } from '../../contracts/principal';
 import { withSuggestion, problem } from '../../contracts/problem';
-import { type CreateWebhook, type WebhookSettings } from '../../contracts/webhook';
+import type { CreateWebhook, UpdateWebhook, WebhookSettings } from '../../contracts/webhook';
 import { LATEST_VERSION } from '../../contracts/version';
 import { webhookCatalog } from '../../catalog/agent-events';
 import { changedFields } from '../../domain/audit';
@@ -47,7 +47,7 @@ const OVERLAP_SECONDS = 86_400;
 /** Secrets that sign at the same time: the current one and those that run out. */
 const SECRETS_MAX = 5;
 
-const noSuchWebhook = () => problem('not_found', { message: 'No such webhook in this org.' });
+export const noSuchWebhook = () => problem('not_found', { message: 'No such webhook in this org.' });
 
 /** The org's endpoint, or a refusal. */
 export async function ownWebhook(context: Context, { orgId }: Principal, id: string): Promise<WebhookRecord> {
@@ -67,6 +67,10 @@ function requireValid(
     findings.length === 1 ? `${first.path}: ${withSuggestion(first)}` : `${findings.length} fields are not valid`;
   throw problem('validation_error', { message, findings });
 }
+
+/** True when the endpoint is as a change would have it. */
+export const isAsAsked = (held: WebhookRecord, body: UpdateWebhook): boolean =>
+  changedFields(held, { ...held, ...body }).length === 0;
 
 /** What an owner may leave out. */
 const settingsOf = (body: CreateWebhook): WebhookSettings => ({
@@ -217,7 +221,7 @@ export const webhookHandlers: WebhookHandlers = {
   async updateWebhook({ params, body, principal, context, headers, isRepeat }) {
     const held = await ownWebhook(context, principal, params.id);
     // An earlier run of this request has made the change already, so the version it was meant for is gone.
-    const isMade = isRepeat && changedFields(held, { ...held, ...body }).length === 0;
+    const isMade = isRepeat && isAsAsked(held, body);
     if (!isMade) requireMatch(headers, held);
     // That run may have died before other processes were told.
     else await raiseEpoch(context.store, held.orgId);

@@ -1,9 +1,13 @@
 /** Changes of client users, contacts and companies that portal tokens must feel before the change is answered. */
 import type { AnyRecord } from '../../resources/resource';
 import { raiseEpoch } from '../../store/guards';
+import { insist } from '../../store/insist';
 import { endPortalSessions } from '../../store/portal-sessions';
 import type { Place } from '../../store/resources';
 import type { ProductCall } from './call';
+
+/** The resources whose records portal tokens stand on. */
+const FENCED: ReadonlySet<string> = new Set(['client-users', 'companies', 'contacts']);
 
 const isSuspended = (record: AnyRecord): boolean => record['status'] === 'suspended';
 
@@ -19,6 +23,17 @@ type Version = AnyRecord | null;
 /** A contact speaks for its company alone, and for nobody once it is deleted. A repetition may follow a lost fence. */
 const movesContact = ({ isRepeat }: ProductCall, before: Version, after: Version): boolean =>
   before?.['companyId'] !== after?.['companyId'] || (isRepeat && before === after);
+
+/**
+ * What a write leaves that the store may have done without saying so: whoever it concerns is looked at anew as soon as
+ * that can be, whether or not the request is sent again.
+ */
+export const fenceUnknown =
+  ({ context }: ProductCall, { row, tenantId }: Place) =>
+  (error: unknown): never => {
+    if (FENCED.has(row.key)) void insist(() => raiseEpoch(context.store, tenantId));
+    throw error;
+  };
 
 /**
  * Called after the write and before the answer; `before` is null for a restore, `after` for a deletion. Harmless when it

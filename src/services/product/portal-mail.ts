@@ -2,7 +2,7 @@
 import type { Context } from '../../context';
 import type { Handlers } from '../../contracts/operation';
 import type { portalOperations } from '../../contracts/operations/portal';
-import { problem } from '../../contracts/problem';
+import { Problem, problem } from '../../contracts/problem';
 import { newId } from '../../domain/ids';
 import { keyedHash, mintCode } from '../../domain/sign-in-code';
 import { findClientUsersByEmail, nameOfCompany, type ClientUser } from '../../store/client-users';
@@ -11,8 +11,10 @@ import {
   forgetSignInCodes,
   insertSignInCodes,
   redeemSignInCode,
+  returnSignInCode,
   type SignInCode,
 } from '../../store/sign-in-codes';
+import { insist } from '../../store/insist';
 import { readTenant, type TenantRecord } from '../../store/tenants';
 import { checkMailSignIn } from './portal-settings';
 import { enterPortal } from './portal-sign-in';
@@ -95,6 +97,30 @@ const useless = () =>
     message: 'The code is wrong, was used, or is older than 15 minutes; ask for a new one.',
   });
 
+/** Uses a code up for a session. */
+async function enterByCode(context: Context, id: string, sessionId: string) {
+  const { store, clock } = context;
+  const code = await redeemSignInCode(store, id, { usedBy: sessionId, now: clock.now() });
+  if (!code?.clientUserId) throw useless();
+  await checkMailSignIn(store, code.orgId);
+  const { orgId, clientUserId, mailedFor } = code;
+  const isStillFor = (user: ClientUser): boolean => recipientOf(context, user) === mailedFor;
+  const entry = { sessionId, via: 'mail', by: clientUserId, isStillFor } as const;
+  const entered = await enterPortal(context, { orgId, clientUserId }, entry);
+  if (!entered) throw useless();
+  return entered;
+}
+
+/** True of a refusal that the same code would get again; after anything else its holder is told to try again. */
+const isVerdict = (error: unknown): boolean =>
+  error instanceof Problem && error.status < 500 && error.code !== 'conflict';
+
+/** Nobody was let in by this use, and only it is undone: the code goes on to open one session. */
+const giveBack = (context: Context, id: string, usedBy: string): Promise<void> => {
+  const write = () => returnSignInCode(context.store, id, usedBy);
+  return write().catch(() => void insist(write));
+};
+
 /** Handlers of signing in by mail. */
 export const portalMailHandlers: Pick<Handlers<typeof portalOperations, Context>, Names> = {
   async requestSignInCode({ context, principal, body }) {
@@ -136,16 +162,12 @@ export const portalMailHandlers: Pick<Handlers<typeof portalOperations, Context>
   },
 
   async redeemSignInCode({ context, body, newId: idFor }) {
-    const { store, config, clock } = context;
-    const id = keyedHash(config.secrets.keyPepper, 'code', body.code.trim());
-    const code = await redeemSignInCode(store, id, clock.now());
-    if (!code?.clientUserId) throw useless();
-    await checkMailSignIn(store, code.orgId);
-    const { orgId, clientUserId, mailedFor } = code;
-    const isStillFor = (user: ClientUser): boolean => recipientOf(context, user) === mailedFor;
-    const entry = { sessionId: idFor('pse'), via: 'mail', by: clientUserId, isStillFor } as const;
-    const entered = await enterPortal(context, { orgId, clientUserId }, entry);
-    if (!entered) throw useless();
+    const id = keyedHash(context.config.secrets.keyPepper, 'code', body.code.trim());
+    const sessionId = idFor('pse');
+    const entered = await enterByCode(context, id, sessionId).catch(async (error: unknown) => {
+      if (!isVerdict(error)) await giveBack(context, id, sessionId);
+      throw error;
+    });
     return { status: 201, body: entered, headers: { Location: '/portal/api/sessions/current' } };
   },
 };

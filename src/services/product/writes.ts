@@ -25,7 +25,7 @@ import {
   valuesOf,
   withValues,
 } from './changes';
-import { fencePortal } from './portal-fence';
+import { fencePortal, fenceUnknown } from './portal-fence';
 import { checkSwitchedOn } from './portal-settings';
 import { checkHeld, checkReferences } from './references';
 import { checkAlone } from './singleton';
@@ -129,7 +129,8 @@ async function changeRecord(route: ProductRoute, call: ProductCall, wish: Wish):
       updatedAt: now,
     };
     const events = eventsOf(row, { kind: 'update', tenantId, before, after, actor: actorOf(call), labels });
-    const outcome = await changeResource(context.store, place, { before, after }, events);
+    const written = changeResource(context.store, place, { before, after }, events);
+    const outcome = await written.catch(fenceUnknown(call, place));
     if (!(await stands(call, place, { after, outcome }))) return null;
     await fencePortal(call, place, before, after);
     await handOver(call, place, after.id, events);
@@ -165,7 +166,8 @@ export async function deleteRecord(route: ProductRoute, call: ProductCall): Prom
     const after = { ...before, version: before.version + 1, updatedAt: at.toISOString() };
     const labels = await checkReferences(context.store, place, before, before);
     const events = eventsOf(row, { kind: 'delete', tenantId, before, after, actor: actorOf(call), labels });
-    const outcome = await removeResource(context.store, place, { before, at }, events);
+    const removed = removeResource(context.store, place, { before, at }, events);
+    const outcome = await removed.catch(fenceUnknown(call, place));
     if (!(await stands(call, place, { after, outcome }))) return null;
     await fencePortal(call, place, before, null);
     await handOver(call, place, before.id, events);
