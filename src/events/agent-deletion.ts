@@ -5,7 +5,7 @@
 import type { Context } from '../context';
 import { removeStats } from '../store/agent-runs';
 import { freeSlot, removeAgent, type AgentRecord } from '../store/agents';
-import { auditDeletion } from '../store/audit-trail';
+import { auditDeletion } from '../store/audit-asked';
 import { openExecutionsOf, type OpenExecution } from '../store/executions';
 import { cancelRecord, cancelSoon } from './cancel';
 

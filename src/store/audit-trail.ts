@@ -3,17 +3,16 @@ import { setTimeout } from 'node:timers/promises';
 import type { Context } from '../context';
 import type { AuditEntry } from '../contracts/audit';
 import type { Principal } from '../contracts/principal';
-import type { AskedBy, AuditDraft } from '../domain/audit';
+import type { AuditDraft } from '../domain/audit';
 import { stopOf } from '../domain/agent-breaker';
 import { derivedId, newId } from '../domain/ids';
 import { appendAudit, hasAudit } from './audit';
 import type { AgentRecord } from './agents';
 import { approvals, denyForEnd, SYSTEM_CANCEL, type ApprovalRecord } from './approvals';
-import type { ExecutionRecord } from './executions';
 import type { WebhookRecord } from './webhooks';
 
-type Place = Pick<Context, 'store' | 'clock' | 'log'>;
-type Actor = AuditEntry['actor'];
+export type Place = Pick<Context, 'store' | 'clock' | 'log'>;
+export type Actor = AuditEntry['actor'];
 
 /** Who asked: the part of a call that the trail keeps. */
 export interface Asked {
@@ -44,7 +43,7 @@ const GATES_MAX = 100;
  * Writes the entry or throws. The change it tells of stands either way, so what cannot be written goes to the log as a
  * whole, for people to see that something is missing, and what.
  */
-async function write({ store, log }: Place, draft: AuditDraft): Promise<void> {
+export async function write({ store, log }: Place, draft: AuditDraft): Promise<void> {
   const until = performance.now() + PATIENCE_MS;
   for (let attempt = 0; ; attempt += 1) {
     try {
@@ -63,7 +62,7 @@ async function write({ store, log }: Place, draft: AuditDraft): Promise<void> {
   }
 }
 
-function actorOf(principal: Principal): Actor {
+export function actorOf(principal: Principal): Actor {
   const { id } = principal;
   if (principal.kind === 'session') return { kind: 'user', id, label: principal.email, ip: null };
   if (principal.kind === 'portal') return { kind: 'client_user', id, label: principal.email, ip: null };
@@ -76,10 +75,10 @@ const networkOf = (principal: Principal): string | null =>
   principal.kind === 'anonymous' ? principal.id.replace(/^ip:/, '') : null;
 
 /** The same for a deed that is reported again; null for one that is new each time. */
-const deedId = (orgId: string, { action, target, cause }: Deed): string | null =>
+export const deedId = (orgId: string, { action, target, cause }: Deed): string | null =>
   cause ? derivedId('aud', orgId, action, target.id, ...cause) : null;
 
-function draftOf(context: Place, orgId: string, actor: Actor, deed: Deed): Omit<AuditDraft, 'requestId'> {
+export function draftOf(context: Place, orgId: string, actor: Actor, deed: Deed): Omit<AuditDraft, 'requestId'> {
   const { action, target, details = {} } = deed;
   const now = context.clock.now();
   return {
@@ -97,12 +96,6 @@ function draftOf(context: Place, orgId: string, actor: Actor, deed: Deed): Omit<
 export function audit({ context, principal, requestId }: Asked, deed: Deed): Promise<void> {
   return write(context, { ...draftOf(context, principal.orgId, actorOf(principal), deed), requestId });
 }
-
-/** Who asked, as a record keeps it for an entry that may be written later. */
-export const askedBy = ({ principal, requestId }: Pick<Asked, 'principal' | 'requestId'>): AskedBy => ({
-  actor: actorOf(principal),
-  requestId,
-});
 
 /** True when a deed is in the trail. It is written before the answer: without it, nobody was answered yet. */
 export const isAudited = (
@@ -222,50 +215,6 @@ export async function auditStopped(
     cause: [stopOf(agent)],
   });
   await writeOnce(context, draft);
-}
-
-type Deleted = Pick<AgentRecord, '_id' | 'org_id' | 'name' | 'deleted_by' | 'updated_at'>;
-
-const deletionOf = ({ _id: id, name }: Deleted) => ({
-  action: 'agent.deleted' as const,
-  target: { kind: 'agent' as const, id, name },
-  cause: [],
-});
-
-/** True when the deletion of an agent is in the trail. */
-export const isDeletionAudited = (context: Place, agent: Deleted): Promise<boolean> =>
-  hasAudit(context.store, deedId(agent.org_id, deletionOf(agent)) ?? '');
-
-/**
- * Records that an agent was deleted by whom its mark names: before that is answered, and once more before the record
- * goes. The second finds the entry of the first, unless that one died.
- */
-export async function auditDeletion(context: Place, agent: Deleted): Promise<void> {
-  const nobody: Actor = { kind: 'system', id: 'system:sweep', label: null, ip: null };
-  const { actor, requestId } = agent.deleted_by ?? { actor: nobody, requestId: null };
-  const draft = draftOf(context, agent.org_id, actor, deletionOf(agent));
-  if (await hasAudit(context.store, draft.id)) return;
-  await write(context, { ...draft, at: agent.updated_at.toISOString(), requestId });
-}
-
-/**
- * Records that an execution was cancelled by whom its record names, if by anybody: before that is answered, and once
- * more by the sweep.
- */
-export async function auditCancel(
-  context: Place,
-  execution: Pick<ExecutionRecord, '_id' | 'org_id' | 'agent_id' | 'cancelled_by' | 'completed_at'>,
-): Promise<void> {
-  const { cancelled_by: by, completed_at: at } = execution;
-  if (!by || !at) return;
-  const draft = draftOf(context, execution.org_id, by.actor, {
-    action: 'execution.cancelled',
-    target: { kind: 'execution', id: execution._id, name: null },
-    details: { agentId: execution.agent_id },
-    cause: [],
-  });
-  if (await hasAudit(context.store, draft.id)) return;
-  await write(context, { ...draft, at: at.toISOString(), requestId: by.requestId });
 }
 
 /** Denies whatever gate of an execution is still pending, because the execution ends, and records it. */

@@ -74,7 +74,8 @@ export const ExecutionRecord = Type.Object({
   watched: Type.Optional(Type.Boolean()),
   /** Set by the write that ends it. */
   unreported: Type.Optional(Type.Boolean()),
-  /** Who cancelled it, for the audit trail; absent when nobody asked for its end. */
+  /** Who asked for this retry, and who cancelled it, for the audit trail; absent where nobody did. */
+  asked_by: Type.Optional(Type.Unsafe<AskedBy>(Json())),
   cancelled_by: Type.Optional(Type.Unsafe<AskedBy>(Json())),
   /** Set when a cancelled execution's workflow was seen to have closed, and when one that had not was told again. */
   workflow_closed: Type.Optional(Type.Boolean()),

@@ -17,7 +17,7 @@ import { agentStats, presentAgent, presentSystemAgent } from '../../domain/prese
 import { cancelRuns } from '../../events/agent-deletion';
 import * as store from '../../store/agents';
 import { readStats } from '../../store/agent-runs';
-import { askedBy, auditDeletion, isDeletionAudited } from '../../store/audit-trail';
+import { askedBy, auditDeletion, isDeletionAudited } from '../../store/audit-asked';
 import { readMonth } from '../../store/credits';
 import { applyUpdate, checked, definitionOf, markDeleting, requireVersion } from './agent-change';
 

@@ -11,9 +11,8 @@ import { audit, isUntold, type Asked, type Deed } from '../../store/audit-trail'
 import { definitionOf } from './agent-change';
 import { agentHandlers } from './agents';
 import { catalogHandlers } from './catalog';
-import { executionHandlers } from './executions';
 
-type Names = 'createAgent' | 'cloneAgent' | 'cloneTemplate' | 'updateAgent' | 'retryExecution';
+type Names = 'createAgent' | 'cloneAgent' | 'cloneTemplate' | 'updateAgent';
 
 const targetOf = (agent: { id: string; name: string }): AuditEntry['target'] => ({
   kind: 'agent',
@@ -105,17 +104,6 @@ export const auditedHandlers: Pick<Handlers<AgentOperations, Context>, Names> = 
       ? await updated(call, before, Object.keys(call.body), agent)
       : { action: `system_agent.${moveOf(agent.status)}`, target: targetOf(agent) };
     await audit(call, deed);
-    return reply;
-  },
-
-  async retryExecution(call) {
-    const reply = await executionHandlers.retryExecution(call);
-    await audit(call, {
-      action: 'execution.retried',
-      target: { kind: 'execution', id: call.params.id, name: null },
-      details: { agentId: reply.body.agent_id, retryId: reply.body.id },
-      cause: [reply.body.id],
-    });
     return reply;
   },
 };

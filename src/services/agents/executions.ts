@@ -16,7 +16,8 @@ import type { Candidate } from '../../domain/matching';
 import { flattenSteps } from '../../domain/plan';
 import { presentExecution, presentRow } from '../../domain/present';
 import { findAgent, readRuntime } from '../../store/agents';
-import { askedBy, auditCancel } from '../../store/audit-trail';
+import { askedBy, auditCancel, auditRetry } from '../../store/audit-asked';
+import type { Asked } from '../../store/audit-trail';
 import { readMonth } from '../../store/credits';
 import * as store from '../../store/executions';
 import { readTenant } from '../../store/tenants';
@@ -106,24 +107,31 @@ async function requireCredits(context: Context, orgId: string, agent: Candidate)
   });
 }
 
+/** What a retry leaves beside its own record. A run that nobody answered may have left none of it. */
+async function told(context: Context, record: store.ExecutionRecord, retry: store.ExecutionRecord): Promise<void> {
+  await store.linkRetry(context.store, record.org_id, record._id, retry._id);
+  await auditRetry(context, retry);
+}
+
 /** Finishes a retry whose request died after it had opened it. */
 async function resumed(
   context: Context,
   record: store.ExecutionRecord,
   retry: store.ExecutionRecord,
 ): Promise<store.ExecutionRecord> {
-  await store.linkRetry(context.store, record.org_id, record._id, retry._id);
+  await told(context, record, retry);
   if (retry.start_pending) await startStored(context, retry);
   return retry;
 }
 
 async function openRetry(
-  context: Context,
+  call: Asked & { context: Context; isRepeat: boolean },
   record: store.ExecutionRecord,
-  isRepeat: boolean,
 ): Promise<store.ExecutionRecord> {
+  const { context, isRepeat } = call;
   const latest = (await store.latestAttempt(context.store, record.org_id, record.root_id)) ?? record;
   if (isRepeat && latest.retry_of === record._id) return resumed(context, record, latest);
+  if (latest.retry_of === record._id) await told(context, record, latest);
   if (!store.hasEnded(latest.status))
     throw problem('already_retried', {
       message: `Execution ${latest._id} retries this one and is ${latest.status}.`,
@@ -135,7 +143,7 @@ async function openRetry(
   const event = { ...record.trigger_event, org_id: record.org_id };
   const attemptNo = latest.attempt_no + 1;
   const watched = areAgentsWatched(await webhooksOf(context, record.org_id, null));
-  const retry = executionRecord({
+  const opened = executionRecord({
     id: executionIdFor(agent.id, `${record.org_id}:${event.id}`, attemptNo),
     event,
     agent,
@@ -145,11 +153,12 @@ async function openRetry(
     attemptNo,
     retryOf: { id: record._id, root: record.root_id },
   });
+  const retry = { ...opened, asked_by: askedBy(call) };
   // Two clicks lead to the same id, so the second meets the first one's record.
   if (!(await store.openExecution(context.store, retry)))
     throw problem('already_retried', { facts: { execution_id: retry._id } });
   await refuseDeleted(context, agent, retry);
-  await store.linkRetry(context.store, record.org_id, record._id, retry._id);
+  await told(context, record, retry);
   await startStored(context, retry);
   return retry;
 }
@@ -203,7 +212,8 @@ export const executionHandlers: Pick<Handlers<AgentOperations, Context>, Names> 
     return { status: 200, body: shown(context, current) };
   },
 
-  async retryExecution({ context, principal, params, isRepeat }) {
+  async retryExecution(call) {
+    const { context, principal, params } = call;
     const record = (await store.findExecution(context.store, principal.orgId, params.id)) ?? notFound();
     if (record.status !== 'failed' && record.status !== 'cancelled') {
       throw problem('execution_not_retryable', {
@@ -211,7 +221,7 @@ export const executionHandlers: Pick<Handlers<AgentOperations, Context>, Names> 
         facts: { current_status: record.status },
       });
     }
-    const retry = await openRetry(context, record, isRepeat);
+    const retry = await openRetry(call, record);
     return { status: 202, body: shown(context, retry), headers: { Location: `${PATH}/${retry._id}` } };
   },
 };

@@ -165,6 +165,29 @@ test('a cancel that was done without an answer is recorded by its repeat, once',
   await api.org.call('DELETE', `/agents/api/agents/${agent}`);
 });
 
+test('a retry that was opened without an answer is recorded by its repeat, as that of whoever opened it', async () => {
+  const agent = await gated();
+  const { execution: id } = await waiting();
+  expect((await api.org.call('POST', `/agents/api/executions/${id}/cancel`)).status).toBe(200);
+  const retry = () => asOwner('POST', `/agents/api/executions/${id}/retry`);
+  api.line.loseReplyTo(commandOn('executions', 'insert'));
+  const unanswered = await retry();
+  const again = await api.org.call('POST', `/agents/api/executions/${id}/retry`);
+  expect([unanswered.status, again.status]).toEqual([503, 409]);
+  const { body: shown } = await api.org.call('GET', `/agents/api/executions/${id}`);
+  const retryId = text(list(again.body['details'])[0]?.['execution_id']);
+  expect([text(shown['retried_by']), (await retry()).status]).toEqual([retryId, 409]);
+  expect((await trailOf(id)).slice(1)).toMatchObject([
+    {
+      action: 'execution.retried',
+      actor: { kind: 'user', id: owner.user._id },
+      details: { agentId: agent, retryId },
+      requestId: unanswered.headers.get('x-request-id'),
+    },
+  ]);
+  await api.org.call('DELETE', `/agents/api/agents/${agent}`);
+});
+
 test('a decision that was done without an answer is recorded, goes on and is answered by its repeat', async () => {
   const agent = await gated();
   const { execution, approval } = await waiting();
