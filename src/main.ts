@@ -54,7 +54,7 @@ async function main(): Promise<void> {
     },
     app,
   );
-  const answer = rawAnswers(guard);
+  const answer = rawAnswers(guard, context.config);
   server.on('clientError', clientErrorListener(answer));
   const trusts = app.get('trust proxy fn') as (address: string, hop: number) => boolean;
   const isProxy = (address: string): boolean => trusts(address, 0);

@@ -26,7 +26,7 @@ export function createContext(config: Config = readConfig()): ProcessContext {
   const context: ProcessContext = {
     config,
     store,
-    engine: connectEngine(config.temporal),
+    engine: connectEngine(config.temporal, log),
     clock: systemClock,
     log,
     sealer: createSealer(config.secrets.token),

@@ -25,7 +25,7 @@ type Running = Connected & { finished: Promise<void>; schedules: ReturnType<type
 
 async function main(): Promise<void> {
   const context: ProcessContext = createContext();
-  installRuntime(context.log);
+  installRuntime(context.log, () => context.engine.isAnswering());
   const providers = createProviders(context.config, context.mail);
   const deps: Deps = {
     ...context,

@@ -4,15 +4,12 @@ import { NativeConnection, Runtime, Worker, DefaultLogger } from '@temporalio/wo
 import { createActivities } from '../activities';
 import type { Deps } from '../activities/deps';
 import { payloadCodecsOf } from '../src/engine/payload-codec';
-import { lineOf } from './sdk-log';
+import { sdkLines } from './sdk-log';
 
 /** The engine library's own log lines go where ours go; its process signals are left to us. */
-export function installRuntime(log: Deps['log']): void {
+export function installRuntime(log: Deps['log'], isEngineAnswering: () => Promise<boolean>): void {
   Runtime.install({
-    logger: new DefaultLogger('INFO', ({ level, message, meta }) => {
-      const line = lineOf(level, meta);
-      log[line.level](message, line.fields);
-    }),
+    logger: new DefaultLogger('INFO', sdkLines(log, isEngineAnswering)),
     telemetryOptions: { logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } } },
     shutdownSignals: [],
   });

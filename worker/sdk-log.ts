@@ -1,8 +1,11 @@
 /** Lines of the engine's library, as this product's log has them. */
 import type { LogLevel } from '@temporalio/worker';
-import type { Fields } from '../src/log';
+import type { Fields, Log } from '../src/log';
 
 const LEVELS = { TRACE: 'debug', DEBUG: 'debug', INFO: 'debug', WARN: 'warn', ERROR: 'error' } as const;
+
+/** What every poller says again and again while the engine is away: a hundred lines a minute, for one fact. */
+const OF_OUTAGES = /^gRPC call \S+ retried|^Network error while/;
 
 /** A line for the log. */
 interface Line {
@@ -39,3 +42,19 @@ export function lineOf(level: LogLevel, meta: Record<string, unknown> = {}): Lin
     },
   };
 }
+
+/** A line as the library hands it over. */
+interface SdkLine {
+  level: LogLevel;
+  message: string;
+  meta?: Record<string, unknown>;
+}
+
+/** Takes the library's lines. While the engine is away, that is told by whoever `isEngineAnswering` asks. */
+export const sdkLines =
+  (log: Log, isEngineAnswering: () => Promise<boolean>) =>
+  ({ level: sdkLevel, message, meta }: SdkLine): void => {
+    const { level, fields } = lineOf(sdkLevel, meta);
+    if (!OF_OUTAGES.test(message)) return log[level](message, fields);
+    void isEngineAnswering().then((answers) => log[answers ? level : 'debug'](message, fields));
+  };

@@ -8,7 +8,7 @@ import { WORKER_CREATED } from './messages';
 
 async function main(): Promise<void> {
   const context = createContext();
-  installRuntime(context.log);
+  installRuntime(context.log, () => context.engine.isAnswering());
   const providers = createProviders(context.config);
   const deps = {
     ...context,

@@ -3,20 +3,20 @@ import {
   Client,
   Connection,
   defaultGrpcRetryOptions,
-  isGrpcServiceError,
   makeGrpcRetryInterceptor,
   type ConnectionOptions,
 } from '@temporalio/client';
 import type { Config } from '../config';
+import type { Log } from '../log';
+import { heardOf, isDenied, isUnanswered, lacksNamespace } from './outages';
 import { payloadCodecsOf } from './payload-codec';
+import { createProbe, type Telling } from './probe';
 
 const CHANNEL_READY = 2;
-const DEADLINE_EXCEEDED = 4;
-const REFUSAL_REMEMBERED_MS = 500;
 /** Answers wait for these calls, so they are never waited for long. */
 const CALL_TIMEOUT_MS = 2_000;
 const TIMED_CALLS =
-  /\/(StartWorkflowExecution|SignalWorkflowExecution|RequestCancelWorkflowExecution|TerminateWorkflowExecution|DescribeWorkflowExecution|CreateSchedule|GetSystemInfo)$/;
+  /\/(StartWorkflowExecution|SignalWorkflowExecution|RequestCancelWorkflowExecution|TerminateWorkflowExecution|DescribeWorkflowExecution|CreateSchedule|DescribeNamespace|GetSystemInfo)$/;
 
 type ConnectionMetadata = NonNullable<ConnectionOptions['metadata']>;
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
@@ -32,9 +32,9 @@ const withinTime: Interceptor = (options, nextCall) => {
 export interface Engine {
   readonly client: Client;
   readonly taskQueue: string;
-  /** True when the channel is up, or comes up at once. No call is made while it is up and calls are answered. */
+  /** True when the channel is up, or comes up at once. No call is made while it is up and calls are taken. */
   isReachable(): Promise<boolean>;
-  /** True when the engine answers a call now. */
+  /** True when the engine answers a call now, and has the namespace: without it no execution can be started. */
   isAnswering(): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -46,8 +46,11 @@ export interface Engine {
  * the next: from its first use on, its hooks slow down every promise of the process.
  */
 class ObservedConnection extends Connection {
-  /** A call was not answered in time, and none has been since. The channel of an engine that hangs stays up. */
-  #isSilent = false;
+  /**
+   * A call was not answered in time, or named a namespace that is not there, and none has gone well since. The channel to
+   * such an engine stays up.
+   */
+  #isOfNoUse = false;
 
   /** Called when it connects; the calls have their deadlines from `withinTime`. */
   override async withDeadline<Result>(_deadline: number | Date, call: () => Promise<Result>): Promise<Result> {
@@ -59,23 +62,26 @@ class ObservedConnection extends Connection {
     return this.#watched(call);
   }
 
-  /** Asks for what every engine knows. */
-  async ask(): Promise<void> {
+  /** Asks whether the namespace is there. */
+  async ask(namespace: string): Promise<void> {
     // Connecting is tried once; after a failure it is the channel that comes up again by itself.
     if (!this.#isConnected()) await this.ensureConnected();
-    await this.#watched(() => this.workflowService.getSystemInfo({}));
-    this.#isSilent = false;
+    await this.workflowService.describeNamespace({ namespace }).catch((error: unknown) => {
+      // An engine that tells not everybody has answered all the same.
+      if (!isDenied(error)) throw error;
+    });
+    this.#isOfNoUse = false;
   }
 
   isUp(): boolean {
-    return !this.#isSilent && this.#isConnected();
+    return !this.#isOfNoUse && this.#isConnected();
   }
 
   async #watched<Result>(call: () => Promise<Result>): Promise<Result> {
     try {
       return await call();
     } catch (error) {
-      if (isGrpcServiceError(error) && error.code.valueOf() === DEADLINE_EXCEEDED) this.#isSilent = true;
+      if (isUnanswered(error) || lacksNamespace(error)) this.#isOfNoUse = true;
       throw error;
     }
   }
@@ -90,30 +96,20 @@ class ObservedConnection extends Connection {
   }
 }
 
-/** Asks the engine once; a refusal is remembered for a moment, so that an outage costs callers one wait and not each. */
-function createProbe(connection: ObservedConnection): () => Promise<boolean> {
-  let underWay: Promise<boolean> | null = null;
-  let refusedAt = -Infinity;
-  const ask = async (): Promise<boolean> => {
-    try {
-      await connection.ask();
-      return true;
-    } catch {
-      refusedAt = performance.now();
-      return false;
-    } finally {
-      underWay = null;
-    }
+/** An outage as the setting that names what is away, and what was heard of it. */
+const reasonsFor =
+  ({ address, namespace }: Config['temporal']): Telling['reasonOf'] =>
+  (error) => {
+    if (lacksNamespace(error))
+      return {
+        kind: 'namespace',
+        why: `there is no TEMPORAL_NAMESPACE ${namespace}; make it with: temporal operator namespace create --namespace ${namespace}`,
+      };
+    return { kind: 'address', why: `TEMPORAL_ADDRESS ${address}: ${heardOf(error)}` };
   };
-  return () => {
-    if (performance.now() - refusedAt < REFUSAL_REMEMBERED_MS) return Promise.resolve(false);
-    underWay ??= ask();
-    return underWay;
-  };
-}
 
-/** Connects lazily: an engine that is away fails each call and heals without a restart. */
-export function connectEngine(config: Config['temporal']): Engine {
+/** Connects lazily: an engine that is away fails each call and heals without a restart. Outages are told where there is a log. */
+export function connectEngine(config: Config['temporal'], log?: Log): Engine {
   const connection = ObservedConnection.lazy({
     address: config.address,
     connectTimeout: '2s',
@@ -122,12 +118,16 @@ export function connectEngine(config: Config['temporal']): Engine {
   }) as ObservedConnection;
   const { namespace, payloadKeys } = config;
   const client = new Client({ connection, namespace, dataConverter: payloadCodecsOf(payloadKeys) });
-  const probe = createProbe(connection);
+  const ask = () => connection.ask(namespace);
+  const probe = createProbe(ask, log ? { log, reasonOf: reasonsFor(config) } : null);
   return {
     client,
     taskQueue: config.taskQueue,
-    isReachable: async () => connection.isUp() || (await probe()),
-    isAnswering: probe,
-    close: () => connection.close(),
+    isReachable: async () => connection.isUp() || (await probe.answers()),
+    isAnswering: () => probe.answers(),
+    close: () => {
+      probe.close();
+      return connection.close();
+    },
   };
 }

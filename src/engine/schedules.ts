@@ -4,6 +4,7 @@ import { SWEEP, TIMED_EVENTS } from '../contracts/messages';
 import type { Log } from '../log';
 import { startLoop, type Loop } from '../loop';
 import type { Engine } from './connect';
+import { faultOf } from './outages';
 
 /** An engine that came back without its data is without repairs for no longer than this. */
 const LOOK_MS = 30_000;
@@ -49,5 +50,5 @@ export const keepSchedules = (
 ): Loop =>
   startLoop(() => ensureSchedules(engine, timedProducts), {
     pauseMs: LOOK_MS,
-    failed: (error) => log.warn('schedules not ensured', { error }),
+    failed: (error) => log.warn('schedules not ensured', faultOf(error)),
   });

@@ -1,4 +1,5 @@
 /** Work on many things, of many tenants: one that fails must not hold up the others. */
+import { faultOf } from '../engine/outages';
 import type { Log } from '../log';
 
 interface Lot<Item> {
@@ -30,7 +31,7 @@ export function createApart(log: Log): Apart {
         const ids = idsOf(item);
         const key = JSON.stringify(ids);
         now.add(key);
-        if (!before?.has(key)) log.warn('left to the next pass', { what, ...ids, error });
+        if (!before?.has(key)) log.warn('left to the next pass', { what, ...ids, ...faultOf(error) });
       }
     }
     failed.set(what, now);

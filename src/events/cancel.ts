@@ -3,6 +3,7 @@ import type { Context } from '../context';
 import type { StatusReason } from '../contracts/execution';
 import type { AskedBy } from '../domain/audit';
 import { cancelWorkflow } from '../engine/executions';
+import { faultOf } from '../engine/outages';
 import { auditDenied, denyGates } from '../store/audit-trail';
 import { endExecution } from '../store/execution-writes';
 import type { ExecutionRecord, OpenExecution } from '../store/executions';
@@ -49,6 +50,6 @@ export async function finishCancel(context: Context, record: ExecutionRecord): P
 /** Tells the workflow to stop, without holding up the answer; the sweep repeats what fails. */
 export function cancelSoon(context: Context, executionId: string): void {
   cancelWorkflow(context.engine, executionId).catch((error: unknown) => {
-    context.log.warn('cancel deferred', { execution_id: executionId, error });
+    context.log.warn('cancel deferred', { execution_id: executionId, ...faultOf(error) });
   });
 }

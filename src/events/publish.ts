@@ -6,6 +6,7 @@ import { isAgentReport } from '../catalog/agent-events';
 import { systemAgents } from '../catalog/system-agents';
 import { executionRecord, workflowInput } from '../domain/execution';
 import { matchAgents, type Candidate } from '../domain/matching';
+import { faultOf } from '../engine/outages';
 import { startExecution, workflowStatus } from '../engine/executions';
 import { findAgent, readRuntime, type AgentRecord } from '../store/agents';
 import { findListening } from './listening';
@@ -93,7 +94,7 @@ export async function startStored(context: Context, record: ExecutionRecord, kno
     if (orphan) await startExecution(context.engine, input, url, orphan);
     return true;
   } catch (error) {
-    context.log.warn('start deferred', { execution_id: record._id, error });
+    context.log.warn('start deferred', { execution_id: record._id, ...faultOf(error) });
     return false;
   }
 }

@@ -6,6 +6,7 @@ import type { Context } from '../../context';
 import { derivedId } from '../../domain/ids';
 import { resourceIdOf } from '../../domain/webhooks/envelope';
 import { startDelivery } from '../../engine/deliveries';
+import { faultOf } from '../../engine/outages';
 import { LEASE_MS, openDeliveries, renewClaim, setDue, type DeliveryRecord } from '../../store/deliveries';
 import type { EventRecord } from '../../store/events';
 import type { WebhookRecord } from '../../store/webhooks';
@@ -102,7 +103,7 @@ async function handToWorkflow(context: Context, delivery: DeliveryRecord): Promi
     const waitMs = Math.max(0, at.getTime() - context.clock.now().getTime());
     await startDelivery(context.engine, { ...delivery, delivery_id: delivery._id, wait_ms: waitMs });
   } catch (error) {
-    context.log.warn('webhook retry left to the relay', { delivery_id: delivery._id, error });
+    context.log.warn('webhook retry left to the relay', { delivery_id: delivery._id, ...faultOf(error) });
     await setDue(context.store, delivery, at);
   }
 }

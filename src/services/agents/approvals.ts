@@ -7,6 +7,7 @@ import type { PortalPrincipal, Principal } from '../../contracts/principal';
 import { problem } from '../../contracts/problem';
 import { presentApproval, presentToContact } from '../../domain/present';
 import { signalDecision } from '../../engine/executions';
+import { faultOf } from '../../engine/outages';
 import * as store from '../../store/approvals';
 import { auditDecision } from '../../store/audit-trail';
 import { findExecution, hasEnded } from '../../store/executions';
@@ -68,7 +69,7 @@ const isRepeat = (current: store.ApprovalRecord, principal: Principal, decision:
 function wake(context: Context, approval: store.ApprovalRecord, decision: 'approved' | 'denied'): void {
   signalDecision(context.engine, approval.execution_id, { approval_id: approval._id, decision }).catch(
     (error: unknown) => {
-      context.log.warn('signal deferred', { approval_id: approval._id, error });
+      context.log.warn('signal deferred', { approval_id: approval._id, ...faultOf(error) });
     },
   );
 }

@@ -2,6 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { readConfig } from '../../../src/config';
 import { connectEngine } from '../../../src/engine/connect';
+import { faultOf, outageOf } from '../../../src/engine/outages';
 import { joinStack, waitFor } from '../../support/harness';
 import { startLossyLine } from '../../support/stand-ins/lossy-line';
 
@@ -31,10 +32,14 @@ test('an engine that is connected and answers nothing is away until it answers a
   try {
     seen.push(await engine.isReachable());
     line.hang();
-    await expect(describe()).rejects.toMatchObject({ cause: { code: 4 } });
+    const silence: unknown = await describe().catch((error: unknown) => error);
+    expect(silence).toMatchObject({ cause: { code: 4 } });
+    expect(faultOf(silence)['why']).toMatch(/^4 DEADLINE_EXCEEDED/);
     seen.push(await engine.isReachable(), await engine.isAnswering());
     line.resume();
-    await expect(describe()).rejects.toThrow('workflow not found');
+    const answered: unknown = await describe().catch((error: unknown) => error);
+    expect(String(answered)).toContain('workflow not found');
+    expect(faultOf(answered)).toEqual({ error: answered });
     await waitFor(() => engine.isAnswering());
     seen.push(await engine.isReachable());
   } finally {
@@ -59,5 +64,21 @@ test('whether the engine answers is asked of it each time, and what it says hold
   } finally {
     await Promise.all([engine.close(), harness.close()]);
     await line.stop();
+  }
+});
+
+test.each([
+  ['nobody listens', { address: '127.0.0.1:1' }, /UNAVAILABLE|DEADLINE_EXCEEDED/],
+  ['there is no such namespace', { namespace: 'nope' }, /^Namespace not found: 'nope'$/],
+])('a start where %s is an outage', async (_case, settings, heard) => {
+  const harness = joinStack();
+  const engine = connectEngine({ ...readConfig(harness.address.env).temporal, ...settings });
+  const start = engine.client.workflow.start('nothing', { workflowId: 'never', taskQueue: 'none' });
+  try {
+    const error: unknown = await start.catch((refusal: unknown) => refusal);
+    expect(outageOf(error)).toMatch(heard);
+    expect(await engine.isReachable()).toBe(false);
+  } finally {
+    await Promise.all([engine.close(), harness.close()]);
   }
 });

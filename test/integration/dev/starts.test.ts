@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { choosePort } from '../../../scripts/services/ports';
-import { joinStack, waitFor, type Harness } from '../../support/harness';
+import { joinStack, request, waitFor, type Harness } from '../../support/harness';
 import { compiled } from '../../support/global-build';
 import { temporalCommand } from '../../support/temporal-cli';
 
@@ -86,6 +86,44 @@ test('a worker waits for a namespace that does not exist yet, and names it', asy
     expect(worker.code()).toBeNull();
   } finally {
     worker.end();
+  }
+});
+
+test('an API whose namespace does not exist is not ready and starts nothing, names it once, and goes on once it is there', async () => {
+  const namespace = `late-${Date.now()}`;
+  const port = String(await choosePort());
+  const api = start(API, { PORT: port, TEMPORAL_NAMESPACE: namespace, LOG_LEVEL: 'warn' });
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const org = await harness.newOrg();
+  const post = () =>
+    request(baseUrl, {
+      method: 'POST',
+      path: '/agents/api/events/ingest',
+      headers: { authorization: `Bearer ${org.key}` },
+      body: { event_type: 'custom.late', source_product: 'custom', payload: {} },
+    });
+  const ready = () => request(baseUrl, { method: 'GET', path: '/readyz' }).catch(() => null);
+  try {
+    const answer = await waitFor(
+      async () => {
+        const found = await ready();
+        return found?.body['store'] && found;
+      },
+      { timeoutMs: 30_000, what: `an answer; it said ${api.said()}` },
+    );
+    expect([answer.status, answer.body]).toEqual([503, { status: 'unavailable', store: true, engine: false }]);
+    const refused = await post();
+    expect([refused.status, refused.body['error']]).toEqual([503, 'engine_unavailable']);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    await ready();
+    expect(api.said().match(/"engine away","why":"there is no TEMPORAL_NAMESPACE late-/g)).toHaveLength(1);
+
+    await temporalCommand(harness, 'operator', 'namespace', 'create', '--namespace', namespace);
+    await waitFor(async () => (await ready())?.status === 200, { timeoutMs: 30_000, what: 'ready' });
+    expect((await post()).status).toBe(202);
+    expect(api.said()).toContain('"engine back"');
+  } finally {
+    api.end();
   }
 });
 

@@ -1,6 +1,7 @@
 /** What operators read of failures that the engine's library tells of. */
 import { ActivityFailure, ApplicationFailure } from '@temporalio/common';
-import { lineOf } from '../../../worker/sdk-log';
+import { createLog } from '../../../src/log';
+import { lineOf, sdkLines } from '../../../worker/sdk-log';
 
 /** What is left of an error that came out of a workflow's thread. */
 const fromThread = (error: Error): Error => structuredClone(error);
@@ -40,4 +41,25 @@ test('what failed within the product is a warning with everything there is', () 
   const other = new TypeError('y');
   expect(lineOf('ERROR', { error: other })).toEqual({ level: 'error', fields: { sdk: true, error: other } });
   expect(lineOf('WARN', {})).toEqual({ level: 'warn', fields: { sdk: true } });
+});
+
+const RETRIED = 'gRPC call poll_workflow_task_queue retried 6 times';
+
+/** What the log has of the library's lines, with an engine that answers or not. */
+async function loggedOf(messages: string[], answers: boolean): Promise<string[]> {
+  const lines: string[] = [];
+  const take = sdkLines(
+    createLog('warn', (line) => lines.push((JSON.parse(line) as { msg: string }).msg)),
+    () => Promise.resolve(answers),
+  );
+  for (const message of messages) take({ level: 'WARN', message, meta: { error: 'Status { code: Unavailable }' } });
+  await new Promise((resolve) => setImmediate(resolve));
+  return lines;
+}
+
+test('what every poller says while the engine is away is left to the one line that says so', async () => {
+  const lost = 'Network error while completing activity';
+  expect(await loggedOf([RETRIED, lost, RETRIED, 'Worker stopped'], false)).toEqual(['Worker stopped']);
+  // A quota that is used up, for example, is told by nobody else.
+  expect(await loggedOf([RETRIED], true)).toEqual([RETRIED]);
 });

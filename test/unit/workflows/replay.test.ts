@@ -46,7 +46,7 @@ async function bundleWith(edit: { file: string; from: string; to: string }): Pro
 
 let code: string;
 beforeAll(async () => {
-  installRuntime(createLog('silent'));
+  installRuntime(createLog('silent'), () => Promise.resolve(true));
   code = await buildBundle();
 }, 60_000);
 
