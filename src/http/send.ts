@@ -3,7 +3,7 @@ import type { RequestHandler, Response } from 'express';
 import { LATEST_VERSION } from '../contracts/version';
 import { newId } from '../domain/ids';
 
-const JSON_TYPE = 'application/json; charset=utf-8';
+export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Sets headers as they are given; `set` of Express looks at each for types and lists first. */
 export function setHeaders(response: Response, headers: Readonly<Record<string, string>>): void {

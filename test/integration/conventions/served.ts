@@ -16,7 +16,7 @@ export interface Served {
 /** Listens on a free loopback port. */
 export async function serve(context: Context, build: (guard: CredentialGuard) => Express): Promise<Served> {
   const guard = createGuard(context);
-  const server = createServer(build(guard)).on('clientError', clientErrorListener(rawAnswers(guard)));
+  const server = createServer(build(guard)).on('clientError', clientErrorListener(rawAnswers(guard, context.config)));
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

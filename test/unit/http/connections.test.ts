@@ -9,7 +9,10 @@ let server: Server;
 const sockets: Socket[] = [];
 beforeAll(async () => {
   server = createServer((_request, response) => void response.end());
-  const answer = rawAnswers({ headersFor: ({ socket }) => ({ 'X-RateLimit-Limit': `60 of ${socket.remoteAddress}` }) });
+  const guard: Parameters<typeof rawAnswers>[0] = {
+    headersFor: ({ socket }) => ({ 'X-RateLimit-Limit': `60 of ${socket.remoteAddress}` }),
+  };
+  const answer = rawAnswers(guard, { publicUrl: 'https://signalbox.test' });
   limitConnections(server, { max: 1, isProxy: () => false, answer });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
 });
