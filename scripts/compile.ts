@@ -9,7 +9,8 @@ const ROOT = resolve(__dirname, '..');
 export function compileCommand(folder: string, project: string): { file: string; args: string[]; cwd: string } {
   // Types are what `npm run check` is for.
   const args = ['-p', join(ROOT, project), '--outDir', folder, '--noCheck'];
-  return { file: join(ROOT, 'node_modules/.bin/tsc'), args, cwd: ROOT };
+  // By this Node, and not by one that would have to be on PATH.
+  return { file: process.execPath, args: [join(ROOT, 'node_modules/typescript/bin/tsc'), ...args], cwd: ROOT };
 }
 
 /** Compiles a project of this folder into `folder`, anew: files of an earlier build could hide that one is missing. */

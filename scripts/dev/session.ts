@@ -1,7 +1,8 @@
 /** One run of the development system: everything is started in order, and taken down in the opposite one. */
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Environment, type Log, removeServiceData, type Services, startServices } from '../services';
+import { ensureFolder } from '../services/folders';
 import { tryLock, lockHolder } from '../services/lock';
 import { choosePortFor } from '../services/ports';
 import { waitFor } from '../services/processes';
@@ -16,6 +17,9 @@ import { watchServices } from './watch-services';
 
 const SECRETS_FILE = 'secrets.json';
 const PORTS = { api: 3000, temporal: 7233, temporalUi: 8233, store: 27_017, smtp: 1025, inbox: 8025 };
+// What a build, logs and the data of a first start take.
+const FREE_MEGABYTES = 50;
+const ADVICE = 'The system keeps its build, logs and data there: run it from a folder that can be written to.';
 const READY_MS_MAX = 120_000;
 const CHILD_GRACE_MS = 12_000;
 
@@ -104,7 +108,7 @@ export class Session {
   async #claimFolder(): Promise<void> {
     const { print, isReset } = this.#options;
     const path = join(this.#folder, 'dev.lock');
-    mkdirSync(this.#folder, { recursive: true });
+    ensureFolder(this.#folder, { advice: ADVICE, freeMegabytes: FREE_MEGABYTES });
     const lock = tryLock(path);
     const devFile = join(this.#folder, 'dev.json');
     if (!lock) {

@@ -27,7 +27,7 @@ import {
   runStatements,
 } from './postgres';
 import { run, systemTool } from './run';
-import type { Setup } from './setup';
+import { ensureCache, type Setup } from './setup';
 
 const FOLDER = '/signalbox';
 const TEMPLATE = `${FOLDER}/template`;
@@ -92,6 +92,8 @@ async function ensureTemplate(setup: Setup, root: string): Promise<void> {
 
 /** The data folder's cluster, copied from the template when there is none yet. */
 export async function openCluster(setup: Setup, root: string): Promise<Cluster> {
+  // Clusters lie in the cache, so a cache that can only be read is of no use to them.
+  ensureCache(setup);
   await ensureTemplate(setup, root);
   removeOrphans(root);
   const recorded = recordedCluster(setup.dataDir);

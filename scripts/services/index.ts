@@ -27,7 +27,9 @@ export async function startServices(options: ServiceOptions): Promise<Services> 
       if (result.status === 'fulfilled') await result.value.service.stop();
       else reasons.push(result.reason);
     }
-    throw reasons.length === 1 ? reasons[0] : new AggregateError(reasons, reasons.map(String).join('\n\n'));
+    // Both fail alike where the cache is of no use.
+    const texts = [...new Set(reasons.map((reason) => (reason instanceof Error ? reason.message : String(reason))))];
+    throw texts.length === 1 ? reasons[0] : new AggregateError(reasons, texts.join('\n\n'));
   }
   const services = { engine: engine.value.service, store: store.value.service };
   return {

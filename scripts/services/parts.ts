@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withLock } from './lock';
 import type { Report } from './progress';
-import type { Setup } from './setup';
+import { ensureCache, type Setup } from './setup';
 
 /** Something the cache can hold. */
 export interface Part {
@@ -75,7 +75,7 @@ async function finish({ part, method, origin }: Recipe, cacheDir: string): Promi
 export async function ensurePart(setup: Setup, recipe: Recipe): Promise<Installed> {
   const { cacheDir, progress } = setup;
   const { part, method } = recipe;
-  mkdirSync(cacheDir, { recursive: true });
+  ensureCache(setup);
   return progress.track(`${METHODS[method]} ${part.name}`, (report) =>
     withLock(
       join(cacheDir, `${part.name}.lock`),

@@ -1,6 +1,6 @@
 /** Running helper programs: found on a given PATH, never outliving us, their last lines kept for the error. */
 import { execFileSync, spawn } from 'node:child_process';
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { onExit } from './exit-hooks';
@@ -11,6 +11,7 @@ const KEPT_LINES = 15;
 
 // Where administrators' tools live on Debian; often missing from the PATH of an ordinary shell.
 const SYSTEM_FOLDERS = ['/usr/local/sbin', '/usr/sbin', '/sbin'];
+const USUAL_FOLDERS = ['/usr/bin', '/bin'];
 
 /** Full path of a program on `env.PATH`, or undefined. */
 export function findProgram(name: string, env: Environment): string | undefined {
@@ -24,7 +25,8 @@ export function findSystemProgram(name: string, env: Environment): string | unde
 }
 
 /** A tool every system has; by full path, because the PATH given to it need not be one it can be found on. */
-export const systemTool = (name: string): string => findSystemProgram(name, process.env) ?? name;
+export const systemTool = (name: string): string =>
+  findSystemProgram(name, { PATH: [process.env['PATH'] ?? '', ...USUAL_FOLDERS].join(delimiter) }) ?? name;
 
 function isExecutable(path: string): boolean {
   try {
@@ -41,6 +43,10 @@ export interface Command {
   env?: Environment;
   cwd?: string;
 }
+
+// A missing working folder reads the same as a missing program.
+const missing = ({ file, cwd }: Command): string =>
+  cwd !== undefined && !existsSync(cwd) ? `${cwd} is missing` : `${file} is missing: install it, or put it on PATH`;
 
 /** Runs a program to its end; rejects with its last lines when it fails. Every line goes to `onLine`. */
 export async function run(command: Command, onLine: (line: string) => void = () => {}): Promise<string> {
@@ -61,7 +67,9 @@ export async function run(command: Command, onLine: (line: string) => void = () 
   }
   try {
     const ended = await new Promise<string>((resolve, reject) => {
-      child.once('error', reject);
+      child.once('error', (error: NodeJS.ErrnoException) =>
+        reject(error.code === 'ENOENT' ? new Error(missing(command)) : error),
+      );
       child.once('close', (code, name) =>
         resolve(code === null ? `was ended by ${name}` : code ? `ended with ${code}` : ''),
       );
