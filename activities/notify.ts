@@ -1,7 +1,8 @@
 /** `notification`: one message per recipient, each with an id that stays the same over every attempt. */
 import { hash } from 'node:crypto';
 import type { StepInput, StepResult } from '../src/contracts/messages';
-import { asOneLine, renderText, renderUrl } from '../src/domain/text';
+import { RECIPIENTS_MAX } from '../src/contracts/step';
+import { asOneLine, renderText, renderTexts, renderUrl } from '../src/domain/text';
 import { withDeadline } from '../src/providers/deadline';
 import { ProviderError } from '../src/providers/error';
 import { writeProgress } from '../src/store/execution-progress';
@@ -59,15 +60,23 @@ function isOfRecipient(deps: Deps, { step }: StepRun<'notification'>, { kind }: 
 /** An address whose host the author chose: values are pieces of its path or query, as in an `http_request`. */
 const ADDRESS_OF_AUTHOR = /^https?:\/\/[^{/]/i;
 
-function recipientOf({ step, scope }: StepRun<'notification'>, template: string): string {
-  const isAddress = step.channel === 'webhook' && ADDRESS_OF_AUTHOR.test(template);
-  return (isAddress ? renderUrl(template, scope) : renderText(template, scope, { escapeHtml: false })).trim();
+function recipientsOf({ step, scope }: StepRun<'notification'>): string[] {
+  const named = step.recipients.flatMap((template) =>
+    step.channel === 'webhook' && ADDRESS_OF_AUTHOR.test(template)
+      ? renderUrl(template, scope)
+      : renderTexts(template, scope),
+  );
+  const recipients = [...new Set(named.map((name) => name.trim()))];
+  if (recipients.length <= RECIPIENTS_MAX) return recipients;
+  throw new ProviderError(
+    'invalid_input',
+    `The step has ${recipients.length} recipients once its placeholders are filled, and may have at most ${RECIPIENTS_MAX}`,
+  );
 }
 
 /** Those who still have to be reached. Each attempt begins with another, so that slow ones do not use up all of them. */
-function recipientsLeft(run: StepRun<'notification'>, settled: readonly Delivery[]): string[] {
-  const named = run.step.recipients.map((template) => recipientOf(run, template));
-  const left = [...new Set(named)].filter((name) => !settled.some(({ recipient }) => recipient === name));
+function recipientsLeft(run: StepRun<'notification'>, named: string[], settled: readonly Delivery[]): string[] {
+  const left = named.filter((name) => !settled.some(({ recipient }) => recipient === name));
   const first = left.length === 0 ? 0 : (run.attempt - 1) % left.length;
   return [...left.slice(first), ...left.slice(0, first)];
 }
@@ -114,8 +123,8 @@ function refusalOf({ deliveries, refusals }: Told): ProviderError {
 }
 
 /** True when the only recipient was told: the step's own record, which is written next, says so. */
-const isTold = ({ step }: StepRun<'notification'>, [first]: readonly Delivery[]): boolean =>
-  step.recipients.length === 1 && first?.status === 'sent';
+const isTold = (named: readonly string[], [first]: readonly Delivery[]): boolean =>
+  named.length === 1 && first?.status === 'sent';
 
 /**
  * Sends to everybody who was not reached before, be it by an attempt that the engine has lost: one who cannot be, now or
@@ -125,11 +134,12 @@ async function sendAll(deps: Deps, run: StepRun<'notification'>): Promise<Effect
   const known = run.record.steps[run.input.slot]?.output['deliveries'] as Delivery[] | undefined;
   const deliveries = [...(known ?? [])];
   const told: Told = { deliveries, refusals: [], failed: [] };
-  for (const recipient of recipientsLeft(run, deliveries)) {
+  const named = recipientsOf(run);
+  for (const recipient of recipientsLeft(run, named, deliveries)) {
     const before = deliveries.length;
     run.signal.throwIfAborted();
     await tell(deps, run, recipient, told);
-    if (deliveries.length === before || isTold(run, deliveries)) continue;
+    if (deliveries.length === before || isTold(named, deliveries)) continue;
     await patiently(() =>
       writeProgress(deps.store, run.input.execution_id, run.input.slot, { deliveries: [...deliveries] }),
     );

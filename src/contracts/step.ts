@@ -6,6 +6,8 @@ import { Anything, Closed, Duration, Enum, Json, Reference, Tagged, Type, type S
 export const MODEL_TIERS = ['quick', 'standard', 'premium', 'expert'] as const;
 export type ModelTier = (typeof MODEL_TIERS)[number];
 
+/** Of a notification, also when a placeholder brings a list of them. */
+export const RECIPIENTS_MAX = 50;
 export const CHANNELS = ['email', 'sms', 'slack', 'teams', 'webhook'] as const;
 
 export const StepId = Type.String({
@@ -48,7 +50,12 @@ export const AiReasonStep = step('ai_reason', 'AiReasonStep', {
 
 export const NotificationStep = step('notification', 'NotificationStep', {
   channel: Enum(CHANNELS),
-  recipients: Type.Array(Type.String({ minLength: 1, maxLength: 320 }), { minItems: 1, maxItems: 50 }),
+  recipients: Type.Array(Type.String({ minLength: 1, maxLength: 320 }), {
+    minItems: 1,
+    maxItems: RECIPIENTS_MAX,
+    description:
+      'Who is told, each by a text of its own. One that is exactly a `{{path}}` to a list is everybody in the list',
+  }),
   subject: Type.Optional(Type.String({ minLength: 1, maxLength: 998 })),
   body: Type.String({ minLength: 1, maxLength: 64_000 }),
 });

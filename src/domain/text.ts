@@ -239,6 +239,19 @@ function solePath(template: string): readonly string[] | undefined {
   return arg && 'path' in arg ? arg.path : undefined;
 }
 
+/** The texts a template stands for: one for each element where it is exactly one `{{path}}` to a list. */
+export function renderTexts(template: string, scope: unknown): string[] {
+  const path = solePath(template);
+  const value = path && readSegments(scope, path);
+  if (!Array.isArray(value) || value.length === 0) return [renderText(template, scope, { escapeHtml: false })];
+  const budget: Budget = { left: RENDERED_MAX };
+  return value.map((element) => {
+    const text = elementOf(element);
+    spend(budget, text.length);
+    return text;
+  });
+}
+
 function renderString(template: string, scope: unknown, budget: Budget): unknown {
   const path = solePath(template);
   if (!path) return render(template, scope, asIs, budget);

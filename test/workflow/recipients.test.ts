@@ -30,12 +30,16 @@ afterAll(async () => {
 const callsTo = (path: string): number => stub.requests.filter((request) => request.path === path).length;
 
 /** Runs a step that tells these recipients, and answers the step once the run has ended. */
-async function told(recipients: string[], more: Record<string, unknown> = {}): Promise<Body> {
+async function told(
+  recipients: string[],
+  more: Record<string, unknown> = {},
+  payload: Record<string, unknown> = {},
+): Promise<Body> {
   const org = await harness.newOrg();
   const retry = { max_attempts: 3, initial: '1s', max: '1s' };
   const step = { type: 'notification', id: 'tell', channel: 'webhook', recipients, body: 'Hello', retry, ...more };
   await activeAgent(org, definitionWith([step]));
-  const done = await waitForExecution(org, await run(org), ['completed', 'failed']);
+  const done = await waitForExecution(org, await run(org, payload), ['completed', 'failed']);
   return list(done['steps'])[0] ?? {};
 }
 
@@ -111,3 +115,49 @@ test.each(['slack', 'webhook', 'email', 'sms'])(
     expect(outcomes(step)).toEqual([['', 'rejected']]);
   },
 );
+
+describe('a placeholder for a list', () => {
+  const watchers = ['{{event_payload.watchers}}'];
+
+  test('is everybody in it, each of them once, beside those who are named', async () => {
+    const [one, other, late] = ['/of-list/1', '/of-list/2', '/of-list/3'].map((path) => `${stub.url}${path}`);
+    const step = await told([`${stub.url}/of-list/3`, ...watchers], {}, { watchers: [one, ` ${other} `, one, late] });
+    expect(text(step['status'])).toBe('completed');
+    expect(outcomes(step)).toEqual([late, one, other].map((recipient) => [recipient, 'sent']));
+    expect(['/of-list/1', '/of-list/2', '/of-list/3'].map(callsTo)).toEqual([1, 1, 1]);
+  });
+
+  test('of whom one cannot be reached is tried again for that one alone', async () => {
+    callsOfLate = 0;
+    const step = await told(watchers, {}, { watchers: [`${stub.url}/late`, `${stub.url}/beside-late-of-list`] });
+    expect(text(step['status'])).toBe('completed');
+    expect([callsOfLate, callsTo('/beside-late-of-list')]).toEqual([3, 1]);
+  });
+
+  test.each(['email', 'sms'])('reaches the good ones by %s, whatever else is in it', async (channel) => {
+    const good = channel === 'email' ? ['ada@example.com', 'ben@example.com'] : ['+41441234567', '+41441234568'];
+    const step = await told(watchers, { channel }, { watchers: [good[0], null, { name: 'Ada' }, good[1]] });
+    expect(text(step['status'])).toBe('completed');
+    expect(outcomes(step)).toEqual([
+      [good[0], 'sent'],
+      ['', 'rejected'],
+      ['{"name":"Ada"}', 'rejected'],
+      [good[1], 'sent'],
+    ]);
+  });
+
+  test('without anybody in it is nobody to tell', async () => {
+    const step = await told(watchers, {}, { watchers: [] });
+    expect(step['error']).toEqual({ code: 'rejected', message: 'A recipient is empty: its placeholder has no value' });
+  });
+
+  test('with more people than a step may tell tells nobody, and says how many it were', async () => {
+    const many = Array.from({ length: 51 }, (_unused, index) => `${stub.url}/many/${index}`);
+    const step = await told(watchers, {}, { watchers: many });
+    expect(step['error']).toEqual({
+      code: 'invalid_input',
+      message: 'The step has 51 recipients once its placeholders are filled, and may have at most 50',
+    });
+    expect(many.flatMap((_unused, index) => (callsTo(`/many/${index}`) > 0 ? [index] : []))).toEqual([]);
+  });
+});

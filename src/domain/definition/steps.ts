@@ -51,17 +51,27 @@ const afterStep = (known: Known, step: Step): Known => ({
 });
 
 const ADDRESS = /^[^\s@<>",;]+@[^\s@<>",;]+\.[^\s@<>",;]+$/;
+/** Between two addresses; in the name before one they stand in quotes. */
+const BETWEEN_ADDRESSES = /[,;]/;
+
+/** True when the text is not one mail address, whatever the values of its placeholders. */
+function isNoAddress(recipient: string): boolean {
+  const { parts } = readTemplate(recipient);
+  if (parts.every((part) => part.kind === 'text')) return !ADDRESS.test(recipient);
+  const [first, ...others] = parts;
+  if (first?.kind === 'value' && others.length === 0) return first.helper === 'join';
+  const fixed = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
+  return !fixed.includes('"') && BETWEEN_ADDRESSES.test(fixed);
+}
 
 function checkRecipients(step: StepOf<'notification'>, pointer: string, { findings }: Walk): void {
   if (step.channel !== 'email') return;
   step.recipients.forEach((recipient, index) => {
-    const { parts } = readTemplate(recipient);
-    const hasPlaceholder = parts.some((part) => part.kind === 'value');
-    if (hasPlaceholder || ADDRESS.test(recipient)) return;
+    if (!isNoAddress(recipient)) return;
     findings.add({
       path: below(pointer, 'recipients', index),
       code: 'invalid_recipient',
-      message: `"${recipient}" is not an email address; write one, or a placeholder such as {{event_payload.email}}.`,
+      message: `"${recipient}" is not an email address; write one, or a placeholder such as {{event_payload.email}}. A placeholder for a list stands alone and is everybody in it.`,
     });
   });
 }

@@ -257,6 +257,11 @@ describe('limits and fields', () => {
     ['ada@', false],
     ['Ada <ada@example.com>', false],
     ['a@b.c, d@e.f', false],
+    ['{{event_payload.tags}}', true],
+    ['{{join event_payload.tags ", "}}', false],
+    ['ada@example.com, {{event_payload.contact.email}}', false],
+    ['{{event_payload.title}} <{{event_payload.contact.email}}>', true],
+    ['"Desk, {{event_payload.title}}" <{{event_payload.contact.email}}>', true],
   ])('an email to %p is accepted: %p', (recipient, isFine) => {
     const step: Step = {
       type: 'notification',

@@ -4,6 +4,7 @@ import {
   RENDERED_MAX,
   renderApart,
   renderText,
+  renderTexts,
   renderUrl,
   renderValue,
   TextError,
@@ -126,6 +127,24 @@ test('texts used long ago are forgotten and still render', () => {
   const first = plain('first {{event_payload.count}}');
   for (let index = 0; index < 600; index += 1) expect(plain(`${index} {{event_payload.count}}`)).toBe(`${index} 3`);
   expect(plain('first {{event_payload.count}}')).toBe(first);
+});
+
+test.each<[string, unknown, string[]]>([
+  ['{{people}}', ['ada', 'ben'], ['ada', 'ben']],
+  ['{{people}}', ['ada', 7, null, ['x'], { a: 1 }], ['ada', '7', '', '["x"]', '{"a":1}']],
+  ['{{people}}', 'ada', ['ada']],
+  ['{{people}}', [], ['']],
+  ['{{people}}', undefined, ['']],
+  ['to {{people}}', ['ada', 'ben'], ['to ada, ben']],
+  ['{{upper people}}', ['ada', 'ben'], ['ADA, BEN']],
+  ['ada', ['ben'], ['ada']],
+])('%p with %j stands for %j', (template, people, texts) => {
+  expect(renderTexts(template, { people })).toEqual(texts);
+});
+
+test('a list of texts stops before it fills the memory', () => {
+  const people = Array.from({ length: 3 }, () => 'x'.repeat(400_000));
+  expect(() => renderTexts('{{people}}', { people })).toThrow('would exceed');
 });
 
 describe('renderUrl', () => {
