@@ -1,7 +1,8 @@
 /** What an execution can keep of a step's output. What it cannot is refused for good: another attempt would bring the same. */
 import { isDeeperThan } from '../src/domain/depth';
+import { unstorablePlace, whyUnstorable } from '../src/domain/stored-names';
 import { storedBytes } from '../src/store/document-size';
-import type { ExecutionRecord } from '../src/store/executions';
+import type { ExecutionRecord, StepSlot } from '../src/store/executions';
 import { permanent } from './failures';
 import { factsOf } from './scope';
 
@@ -27,11 +28,22 @@ function refuseLarge(record: ExecutionRecord, slot: number): void {
   );
 }
 
+function refuseNames(step: StepSlot | undefined): void {
+  const place = unstorablePlace(step?.output);
+  if (place === null) return;
+  throw permanent(
+    'invalid_output',
+    `The output of step ${step?.step_id} cannot be stored: the name of its field ${place.replaceAll('\0', '\\u0000')} ${whyUnstorable(place)}.`,
+  );
+}
+
 /** Refuses what the step in a slot of the record would leave behind, if it cannot be stored or handed on. */
 export function refuseUnkeepable(record: ExecutionRecord, slot: number, asked: readonly string[]): void {
   const step = record.steps[slot];
   if (isDeeperThan(step?.output, DEPTH_MAX))
     throw permanent('invalid_output', `The output of step ${step?.step_id} is nested deeper than ${DEPTH_MAX} levels.`);
+  // Before sizes are taken: the driver cannot measure an object with such a name either.
+  refuseNames(step);
   refuseLarge(record, slot);
   const facts = Buffer.byteLength(JSON.stringify(factsOf(record, slot, asked)));
   if (facts <= FACTS_BYTES_MAX) return;

@@ -1,7 +1,7 @@
 /** Refuses numbers in a body that would be kept as others. */
 import type { Finding } from '../contracts/problem';
 import { withTexts } from '../domain/exact-numbers';
-import { placeOf } from './body-shape';
+import { placeOf } from '../domain/stored-names';
 
 /** Names the first such number of a JSON text that is valid, and known not to be nested too deep. */
 export function numberFindings(json: string): Finding[] {

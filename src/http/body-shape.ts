@@ -1,41 +1,16 @@
 /** What no contract takes, whatever its schema says of a body. */
 import type { Finding } from '../contracts/problem';
-import { below } from '../domain/definition/findings';
+import { isParent, isUnstorable, placeOf, whyUnstorable } from '../domain/stored-names';
 
 const DEPTH_MAX = 32;
-
-type Members = Record<string, unknown>;
-
-const isParent = (value: unknown): value is Members => typeof value === 'object' && value !== null;
 
 /** Half of a surrogate pair is no character: encoded as UTF-8 it would be stored as another text than was sent. */
 const isBroken = (text: unknown): boolean => typeof text === 'string' && !text.isWellFormed();
 
-const holdsNul = (name: string): boolean => name.includes('\0');
-
-/** What is looked for in a body. */
-interface Wrong {
-  inNames(name: string): boolean;
-  inValues?(value: unknown): boolean;
+function unstorableName(body: unknown): Finding {
+  const path = placeOf({ inNames: isUnstorable }, body) ?? '';
+  return { path, code: 'invalid_key', message: `the name of this field ${whyUnstorable(path)}; leave it out` };
 }
-
-/** Where a body holds it, as a JSON pointer; only asked for when it does. */
-export function placeOf(wrong: Wrong, value: unknown, path = ''): string | null {
-  if (wrong.inValues?.(value)) return path;
-  if (!isParent(value)) return null;
-  for (const [name, member] of Object.entries(value)) {
-    const place = below(path, name.toWellFormed());
-    const found = wrong.inNames(name) ? place : placeOf(wrong, member, place);
-    if (found !== null) return found;
-  }
-  return null;
-}
-
-const nulInName = (body: unknown): Finding => ({
-  path: placeOf({ inNames: holdsNul }, body) ?? '',
-  code: 'invalid_key',
-  message: 'the name of this field holds a NUL character, which cannot be stored; leave it out',
-});
 
 const brokenText = (body: unknown): Finding => ({
   path: placeOf({ inNames: isBroken, inValues: isBroken }, body) ?? '',
@@ -44,8 +19,8 @@ const brokenText = (body: unknown): Finding => ({
 });
 
 /**
- * Refuses nesting that no contract needs, before a recursive schema follows it down, names with NUL, which the store
- * cannot keep, and texts that it would keep as others.
+ * Refuses nesting that no contract needs, before a recursive schema follows it down, names that the store cannot
+ * keep, and texts that it would keep as others.
  */
 export function shapeFindings(body: unknown): Finding[] {
   let level: unknown[] = [body];
@@ -55,7 +30,7 @@ export function shapeFindings(body: unknown): Finding[] {
       return [{ path: '', code: 'too_deep', message: `the body is nested deeper than ${DEPTH_MAX} levels` }];
     const parents = level.filter(isParent);
     const names = parents.flatMap((value) => Object.keys(value));
-    if (names.some(holdsNul)) return [nulInName(body)];
+    if (names.some(isUnstorable)) return [unstorableName(body)];
     isAnyBroken ||= level.some(isBroken) || names.some(isBroken);
     level = parents.flatMap((value) => Object.values(value));
   }

@@ -9,13 +9,18 @@ let org: TestOrg;
 
 const nested = (levels: number): string => `{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`;
 
+/** Replies whose fields have names that cannot be stored. */
+const UNSTORABLE: Record<string, string> = { '/nul': '{"a":[{"b\\u0000c":1}]}', '/driver': '{"_bsontype":"Long"}' };
+
 /** Some 100 KiB as JSON: more than is kept of a reply. */
 const LARGE = Array.from({ length: 10_000 }, (_unused, index) => `item ${index}`);
 
 beforeAll(async () => {
   harness = joinStack();
   server = await startHttpServer(({ path }) => ({
-    body: path === '/large' ? JSON.stringify({ items: LARGE }) : nested(Number(path.slice('/nested/'.length))),
+    body:
+      UNSTORABLE[path] ??
+      (path === '/large' ? JSON.stringify({ items: LARGE }) : nested(Number(path.slice('/nested/'.length)))),
     headers: { 'content-type': 'application/json' },
   }));
 });
@@ -121,4 +126,14 @@ test('as many outputs as a record takes are kept, and the next one is refused', 
   expect(text(done['status'])).toBe('failed');
   expect(done['error']).toMatchObject({ code: 'output_too_large' });
   expect(statuses(done).filter((status) => status === 'completed').length).toBeGreaterThan(10);
+});
+
+test.each([
+  ['/nul', '/body/a/0/b\\u0000c holds a NUL character, which cannot be stored'],
+  ['/driver', '/body/_bsontype is "_bsontype", which the store keeps for itself'],
+])('a reply with a field that cannot be stored (%s) says which one it is', async (path, what) => {
+  const done = await outcome([{ type: 'http_request', id: 'call', url: `${server.url}${path}` }]);
+  expect(text(done['status'])).toBe('failed');
+  const message = `The output of step call cannot be stored: the name of its field ${what}.`;
+  expect(done['error']).toEqual({ code: 'invalid_output', message });
 });

@@ -34,6 +34,35 @@ test('400: a field name with a NUL character is refused, nothing is stored', asy
   ]);
 });
 
+test('400: so is a name that the driver of the store keeps for itself, in whatever is stored', async () => {
+  const org = await harness.newOrg();
+  const own = { _bsontype: 'ObjectId', id: 1 };
+  const event = { event_type: 'custom.test', source_product: 'psa', payload: { list: [own] } };
+  const call = { type: 'http_request', id: 'call', url: 'https://example.com', body: { own } };
+  const ticket = { subject: 'x', priority: 'low', customFields: own };
+  const refused = [
+    await org.call('POST', '/agents/api/events/ingest', event),
+    await org.call('POST', '/agents/api/agents', definitionWith([call])),
+    await org.call('POST', '/psa/api/tickets', ticket),
+  ];
+  expect(refused.map(({ status }) => status)).toEqual([400, 400, 400]);
+  const message = 'the name of this field is "_bsontype", which the store keeps for itself; leave it out';
+  expect(list(refused[0]?.body['details'])).toEqual([
+    { path: '/payload/list/0/_bsontype', code: 'invalid_key', message },
+  ]);
+});
+
+test('200: a step may send what looks like an object of our own tools', async () => {
+  const org = await harness.newOrg();
+  const body = { $__: 1, $isMongooseMap: {}, toObject: 1, constructor: { name: 'x' }, $set: { 'a.b': 1 }, none: {} };
+  const call = { type: 'http_request', id: 'call', method: 'POST', url: 'https://example.com', body };
+  const made = await org.call('POST', '/agents/api/agents', definitionWith([call]));
+  const agent = `/agents/api/agents/${text(made.body['id'])}`;
+  const renamed = await org.call('PUT', agent, { name: 'Renamed', steps: [call] });
+  expect([renamed.status, list(renamed.body['steps'])[0]?.['body']]).toEqual([200, body]);
+  expect((await org.call('GET', agent)).body['steps']).toEqual([call]);
+});
+
 test('400: half of a surrogate pair is refused by the name of its field, a whole one is kept', async () => {
   const org = await harness.newOrg();
   const ticket = (subject: string, more = '') =>
