@@ -28,11 +28,15 @@ export const addTokens = (one: TokenUsage, other: TokenUsage): TokenUsage => ({
 export const creditsFor = (tier: ModelTier, usage: TokenUsage): number =>
   TIER_BASE[tier] * Math.max(1, Math.ceil((usage.input_tokens + OUTPUT_WEIGHT * usage.output_tokens) / BLOCK_TOKENS));
 
+/** Output tokens a call will take, as far as anybody can tell. */
+export const expectedOutput = (maxOutputTokens?: number): number =>
+  Math.min(maxOutputTokens ?? OUTPUT_TOKENS_EXPECTED, OUTPUT_TOKENS_EXPECTED);
+
 /** Credits to hold before a call whose real usage is not known yet. */
 export const estimateCredits = (tier: ModelTier, prompt: string, maxOutputTokens?: number): number =>
   creditsFor(tier, {
     input_tokens: Math.ceil(prompt.length / CHARACTERS_PER_TOKEN),
-    output_tokens: Math.min(maxOutputTokens ?? OUTPUT_TOKENS_EXPECTED, OUTPUT_TOKENS_EXPECTED),
+    output_tokens: expectedOutput(maxOutputTokens),
   });
 
 export const monthOf = (at: Date): string => at.toISOString().slice(0, 7);

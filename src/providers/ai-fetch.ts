@@ -23,9 +23,10 @@ export function createAiFetch(): typeof fetch {
       signal: signal ?? null,
     });
     const { content, truncated } = await readUpTo(reply.body, REPLY_BYTES_MAX);
-    if (truncated)
-      throw new ProviderError('invalid_output', `The AI provider answered with over ${REPLY_BYTES_MAX} bytes`);
     const { statusCode: status } = reply;
+    // Of a failure the status is enough.
+    if (truncated && status < 400)
+      throw new ProviderError('invalid_output', `The AI provider answered with over ${REPLY_BYTES_MAX} bytes`);
     return new Response(BODILESS.includes(status) ? null : content, { status, headers: headersOf(reply) });
   };
 }

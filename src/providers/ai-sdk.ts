@@ -10,7 +10,7 @@ import {
 } from 'ai';
 import type { Config } from '../config';
 import type { ModelTier } from '../contracts/step';
-import { addTokens } from '../domain/credits';
+import { addTokens, expectedOutput } from '../domain/credits';
 import type { Ai, AiAnswer, AiRequest } from './ai';
 import { asProviderError } from './ai-errors';
 import { createModelChoice, type ChosenModel, type ModelChoice } from './ai-models';
@@ -39,7 +39,9 @@ interface Session {
   isNative: boolean;
 }
 
-function addUsage(session: Session, usage: LanguageModelUsage | undefined, texts: { asked: string; answered: string }) {
+type Counted = Pick<LanguageModelUsage, 'inputTokens' | 'outputTokens'>;
+
+function addUsage(session: Session, usage: Counted | undefined, texts: { asked: string; answered: string }) {
   // Some compatible servers count nothing, or something else; an estimate keeps credits from being free, and from being
   // gone at once.
   const tokens = (counted: number | undefined, text: string): number =>
@@ -106,6 +108,10 @@ async function callModel(session: Session, messages: ModelMessage[], signal: Abo
     addUsage(session, result.totalUsage, { asked, answered: result.text });
     return { text: result.text, finish: result.finishReason };
   } catch (error) {
+    // An answer that was too large to be read was paid for; how much of it the model wrote, nobody knows.
+    const isUnread = error instanceof ProviderError && error.kind === 'invalid_output';
+    const guessed = { inputTokens: undefined, outputTokens: expectedOutput(request.maxOutputTokens) };
+    if (isUnread) addUsage(session, guessed, { asked, answered: '' });
     // Not a failed call: an answer that does not fit the schema. It was paid for and can be repaired.
     if (!NoObjectGeneratedError.isInstance(error)) throw error;
     const text = error.text ?? '';

@@ -240,10 +240,24 @@ describe('a failure of the API', () => {
     await other.stop();
   });
 
-  test('by a reply without an end is given up after 8 MB', async () => {
+  describe('by a reply without an end', () => {
     const body = { choices: [{ message: { role: 'assistant', content: 'x'.repeat(9 * 1024 * 1024) } }] };
-    api.setReply(() => ({ raw: { status: 200, body } }));
-    await expect(create().generate(request())).rejects.toMatchObject({ kind: 'invalid_output', retryable: false });
+
+    test('is given up after 8 MB, and costs what an answer is expected to', async () => {
+      api.setReply(() => ({ raw: { status: 200, body } }));
+      const asking = create().generate(request({ maxOutputTokens: 200 }));
+      await expect(asking).rejects.toMatchObject({ kind: 'invalid_output', retryable: false });
+      await expect(asking).rejects.toMatchObject({ usage: { output_tokens: 200 } });
+    });
+
+    test('that tells of a failure is that failure, and costs nothing', async () => {
+      api.setReply(() => ({ raw: { status: 503, body } }));
+      const error: unknown = await create()
+        .generate(request())
+        .catch((caught: unknown) => caught);
+      expect(error).toMatchObject({ kind: 'server_error', retryable: true });
+      expect(error).not.toHaveProperty('usage');
+    });
   });
 
   test('to be there is a network error', async () => {
