@@ -133,6 +133,7 @@ async function propose(deps: Deps, input: StepInput & { approval_id: string }, p
 const gateOutput = (approval: approvals.ApprovalRecord): Record<string, unknown> => ({
   decision: approval.status,
   decided_by: approval.decided_by,
+  decided_by_name: approval.decided_by_name ?? null,
   decided_at: approval.decided_at?.toISOString() ?? null,
   note: approval.note,
 });

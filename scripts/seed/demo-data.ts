@@ -49,7 +49,7 @@ const CRITICAL = definition({
       channel: 'email',
       recipients: ['oncall@example.com'],
       subject: 'Critical: {{event_payload.ticket_number}} {{event_payload.title}}',
-      body: '{{steps.summary.output.text}}\n\nApproved by {{steps.ok.output.decided_by}}.',
+      body: '{{steps.summary.output.text}}\n\nApproved by {{default steps.ok.output.decided_by_name steps.ok.output.decided_by}}.',
     },
   ],
 });

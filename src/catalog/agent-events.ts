@@ -27,6 +27,7 @@ const APPROVAL: f.Fields = {
   message: f.hidden('Restart the print spooler on PRN-04?'),
   status: f.text('pending'),
   decided_by: f.id('usr_ada'),
+  decided_by_name: f.text('ada@example.com'),
   created_at: f.moment('2026-11-20T22:40:00.000Z'),
   expires_at: f.moment('2026-11-21T22:40:00.000Z'),
 };

@@ -147,7 +147,7 @@ const leaver = define({
       channel: 'email',
       recipients: [SERVICE_DESK],
       subject: 'Account of {{event_payload.full_name}} is blocked',
-      body: 'Approved by {{steps.confirm.output.decided_by}}; the directory answered {{steps.block.output.status}}.\nTrace: {{execution.url}}',
+      body: 'Approved by {{default steps.confirm.output.decided_by_name steps.confirm.output.decided_by}}; the directory answered {{steps.block.output.status}}.\nTrace: {{execution.url}}',
     },
   ],
 });

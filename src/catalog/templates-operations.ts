@@ -209,7 +209,7 @@ const isolation = define({
       recipients: [SERVICE_DESK],
       subject:
         '{{event_payload.hostname}} of {{default event_payload.client_name event_payload.client_id}} is isolated',
-      body: 'Approved by {{steps.isolate_ok.output.decided_by}}. {{default steps.isolate_ok.output.note "No note."}}\nTrace: {{execution.url}}',
+      body: 'Approved by {{default steps.isolate_ok.output.decided_by_name steps.isolate_ok.output.decided_by}}. {{default steps.isolate_ok.output.note "No note."}}\nTrace: {{execution.url}}',
     },
   ],
 });

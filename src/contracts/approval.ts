@@ -40,6 +40,9 @@ export const Approval = Type.Object(
     expires_at: Timestamp(),
     created_at: Timestamp(),
     decided_by: Nullable(Type.String()),
+    decided_by_name: Nullable(
+      Type.String({ description: 'Who that was at that time: the name of the key, or the mail address of the person' }),
+    ),
     decided_at: Nullable(Timestamp()),
     decided_via: Nullable(Enum(DECIDED_VIA)),
     note: Nullable(Type.String()),

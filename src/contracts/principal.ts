@@ -91,6 +91,7 @@ interface PrincipalBase {
 export interface KeyPrincipal extends PrincipalBase {
   kind: 'key';
   keyId: string;
+  name: string;
   keyTier: Tier;
   scopes: readonly string[];
   /** The version of the APIs the key is pinned to, `YYYY-MM-DD`. */

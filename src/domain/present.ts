@@ -127,6 +127,7 @@ export const presentApproval = (record: ApprovalRecord): Approval => ({
   expires_at: record.expires_at.toISOString(),
   created_at: record.created_at.toISOString(),
   decided_by: record.decided_by,
+  decided_by_name: record.decided_by_name ?? null,
   decided_at: iso(record.decided_at),
   decided_via: record.decided_via,
   note: record.note,
@@ -136,5 +137,5 @@ export const presentApproval = (record: ApprovalRecord): Approval => ({
 /** The approval as the contact it is addressed to sees it: what staff noted among themselves stays with them. */
 export function presentToContact(record: ApprovalRecord, clientUserId: string): Approval {
   const isOwn = record.decided_by === clientUserId;
-  return { ...presentApproval(record), ...(isOwn ? {} : { decided_by: null, note: null }) };
+  return { ...presentApproval(record), ...(isOwn ? {} : { decided_by: null, decided_by_name: null, note: null }) };
 }

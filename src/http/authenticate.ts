@@ -243,6 +243,7 @@ function principalOf(loaded: Loaded): Principal {
       kind: 'key',
       id: key._id,
       keyId: key._id,
+      name: key.name,
       keyTier: key.tier ?? tenant.tier,
       scopes: key.scopes,
       apiVersion: key.apiVersion ?? FIRST_VERSION,

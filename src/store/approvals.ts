@@ -22,6 +22,8 @@ export const ApprovalRecord = Type.Object({
   expires_at: Instant(),
   created_at: Instant(),
   decided_by: Nullable(Type.String()),
+  /** Absent until somebody with a name has decided, and in older records. */
+  decided_by_name: Type.Optional(Type.String()),
   decided_at: Type.Unsafe<Date | null>({ 'x-instant': true }),
   decided_via: Nullable(Enum(DECIDED_VIA)),
   note: Nullable(Type.String()),
@@ -71,6 +73,7 @@ export interface DecisionWrite {
   orgId: string;
   decision: Decision;
   by: string;
+  name?: string;
   via: DecidedVia;
   note: string | null;
   now: Date;
@@ -84,6 +87,7 @@ export const decide = (store: Store, write: DecisionWrite): Promise<ApprovalReco
       $set: {
         status: write.decision,
         decided_by: write.by,
+        ...(write.name === undefined ? {} : { decided_by_name: write.name }),
         decided_at: write.now,
         decided_via: write.via,
         note: write.note,

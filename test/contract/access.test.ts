@@ -124,6 +124,7 @@ const withScope = (scope: string): Principal => ({
   ...base,
   kind: 'key',
   keyId: 'x',
+  name: 'x',
   keyTier: 'enterprise',
   apiVersion: '2026-11-20',
   scopes: [scope],

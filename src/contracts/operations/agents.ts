@@ -147,7 +147,7 @@ const approvals = {
   getApproval: operation({
     id: 'getApproval', service: 'agents', method: 'GET', path: '/api/approvals/:id', tag: 'Approvals',
     summary: 'Read one approval',
-    description: 'A portal token reads what is addressed to its own contact; `decided_by` and `note` are shown to whoever decided.',
+    description: 'A portal token reads what is addressed to its own contact; `decided_by`, its name and `note` are shown to whoever decided.',
     access: access('approvals:read'), portal: 'approvals:read', params: byId,
     responses: { 200: Approval }, errors: ['approval_not_found'],
   }),

@@ -149,6 +149,7 @@ const OUTPUT: OutputOf = {
     object({
       decision: value('string'),
       decided_by: value('id'),
+      decided_by_name: value('string'),
       decided_at: value('datetime'),
       note: value('string'),
     }),

@@ -84,6 +84,7 @@ function approvalReport(approval: ApprovalRecord, name: string, version: number)
       message: approval.message,
       status: name === 'requested' ? 'pending' : approval.status,
       decided_by: name === 'requested' ? null : approval.decided_by,
+      decided_by_name: name === 'requested' ? null : (approval.decided_by_name ?? null),
       created_at: approval.created_at.toISOString(),
       expires_at: approval.expires_at.toISOString(),
     },

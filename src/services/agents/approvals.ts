@@ -22,6 +22,12 @@ const VIA: Record<Principal['kind'], DecidedVia> = {
   portal: 'portal',
   anonymous: 'api',
 };
+/** What people know the caller by. */
+function nameOf(principal: Principal): { name?: string } {
+  if (principal.kind === 'anonymous') return {};
+  return { name: principal.kind === 'key' ? principal.name : principal.email };
+}
+
 const COUNTED_MAX = 10_000;
 
 function notFound(): never {
@@ -56,8 +62,10 @@ function refuse(principal: Principal, current: store.ApprovalRecord): never {
     });
   }
   const how = current.status === 'approved' ? 'Approved' : 'Denied';
+  const { decided_by: id, decided_by_name: name } = approval;
+  const who = id && name ? `${name} (${id})` : (id ?? 'somebody else');
   throw problem('approval_already_decided', {
-    message: `${how} by ${approval.decided_by ?? 'somebody else'} at ${String(approval.decided_at)}.`,
+    message: `${how} by ${who} at ${String(approval.decided_at)}.`,
     facts: { approval },
   });
 }
@@ -111,6 +119,7 @@ export const approvalHandlers: Pick<Handlers<AgentOperations, Context>, Names> =
       orgId: principal.orgId,
       decision: body.decision,
       by: principal.id,
+      ...nameOf(principal),
       via: VIA[principal.kind],
       note: body.note ?? null,
       now: context.clock.now(),

@@ -89,6 +89,7 @@ describe('the decision', () => {
     expect(stepOf(done, 'gate')['output']).toEqual({
       decision: 'denied',
       decided_by: answer.body['decided_by'],
+      decided_by_name: 'test',
       decided_at: answer.body['decided_at'],
       note: 'Not today',
     });

@@ -74,6 +74,7 @@ test('the contact sees the approval, decides it, and the execution goes on', asy
   expect(decided.body).toMatchObject({
     status: 'approved',
     decided_by: asked.id,
+    decided_by_name: asked.email.toLowerCase(),
     decided_via: 'portal',
     note: 'Yes please',
   });
@@ -120,7 +121,7 @@ test('staff decide too, and what they noted stays with them', async () => {
   const late = await as(asked, 'POST', `/approvals/${id}/decision`, { decision: 'approved' });
   expect([late.status, text(late.body['error'])]).toEqual([409, 'approval_already_decided']);
   const read = await as(asked, 'GET', `/approvals/${id}`);
-  expect(read.body).toMatchObject({ status: 'denied', decided_by: null, note: null });
+  expect(read.body).toMatchObject({ status: 'denied', decided_by: null, decided_by_name: null, note: null });
   for (const answer of [late, read]) expect(answer.text).not.toContain('They never pay');
 });
 

@@ -294,6 +294,7 @@ const principal = (orgId: string): Principal => ({
   kind: 'key',
   id: 'key_model',
   keyId: 'key_model',
+  name: 'model',
   orgId,
   tier: 'enterprise',
   keyTier: 'enterprise',

@@ -45,6 +45,7 @@ const principalOf = (org: string): Principal => ({
   kind: 'key',
   id: `key_${org}`,
   keyId: `key_${org}`,
+  name: org,
   orgId: org,
   tier: 'enterprise',
   keyTier: 'enterprise',

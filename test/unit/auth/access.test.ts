@@ -13,6 +13,7 @@ const key = (...scopes: string[]): Principal => ({
   kind: 'key',
   id: 'key_x',
   keyId: 'key_x',
+  name: 'x',
   keyTier: 'standard',
   apiVersion: '2026-11-20',
   scopes,
