@@ -29,6 +29,7 @@ import { finishDeletion } from '../src/events/agent-deletion';
 import { bookingOf } from './booking';
 import { sendAgentNotices } from './breaker';
 import { giveBack } from './holding';
+import { announceThresholds } from './credit-notices';
 import type { Deps } from './deps';
 import { sendNotices } from './webhook-notices';
 
@@ -250,7 +251,7 @@ async function purge({ deps }: Pass): Promise<void> {
   if (purged > 0) deps.log.info('purged', { kind: 'deleted_records', count: purged });
 }
 
-/** In this order. The mails are no repairs either: a minute is soon enough for them. */
+/** In this order. Mails and the thresholds of credits are no repairs either: a minute is soon enough for them. */
 const PARTS: readonly { name: string; run: (pass: Pass) => Promise<void> }[] = [
   { name: 'executions', run: repairExecutions },
   { name: 'cancelled executions', run: repairCancelled },
@@ -258,6 +259,7 @@ const PARTS: readonly { name: string; run: (pass: Pass) => Promise<void> }[] = [
   { name: 'credits', run: repairCredits },
   { name: 'agents', run: repairAgents },
   { name: 'deleted records', run: purge },
+  { name: 'thresholds of credits', run: ({ deps }) => announceThresholds(deps) },
   { name: 'notices of webhooks', run: ({ deps }) => sendNotices(deps) },
   { name: 'notices of agents', run: ({ deps }) => sendAgentNotices(deps) },
 ];

@@ -208,8 +208,14 @@ const PLATFORM: EventCatalogEntry[] = [
   f.event('agents:credits.threshold', {
     category: 'finance',
     name: 'Credits nearly used',
-    about: 'The org used most of its AI credits of the month.',
-    fields: { percent: f.whole(80), remaining: f.whole(200) },
+    about: 'The org used 80 percent of its AI credits of the month, or all of them: `percent` is 80 or 100.',
+    fields: {
+      percent: f.whole(80),
+      remaining: f.whole(200),
+      total_used: f.whole(800),
+      allocation: f.whole(1_000),
+      month: f.text('2026-11'),
+    },
   }),
 ];
 

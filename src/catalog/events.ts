@@ -9,7 +9,7 @@ import { SECURITY_EVENTS } from './events-security';
 const written: EventCatalogEntry[] = [...DESK_EVENTS, ...OPERATIONS_EVENTS, ...SECURITY_EVENTS, ...BUSINESS_EVENTS];
 
 /** Made by no record's change, and yet by the platform itself. */
-const OWN_WORK: ReadonlySet<string> = new Set(['console:webhook.disabled']);
+const OWN_WORK: ReadonlySet<string> = new Set(['console:webhook.disabled', 'agents:credits.threshold']);
 
 /** An agent for such an event would wait for ever where nobody sends it. */
 const fromOutside = (entry: EventCatalogEntry): EventCatalogEntry => ({

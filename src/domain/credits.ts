@@ -39,6 +39,18 @@ export const estimateCredits = (tier: ModelTier, prompt: string, maxOutputTokens
     output_tokens: expectedOutput(maxOutputTokens),
   });
 
+/** Percent of the month's allocation that an org is told of when they are used. */
+export const THRESHOLDS = [80, 100] as const;
+
+/** Those that are used and were not told of. An org without any credits of its own has none. */
+export const thresholdsPast = (account: { allocation: number; total_used: number; told?: number }): number[] =>
+  THRESHOLDS.filter(
+    (percent) =>
+      account.allocation > 0 &&
+      percent > (account.told ?? 0) &&
+      account.total_used * 100 >= percent * account.allocation,
+  );
+
 export const monthOf = (at: Date): string => at.toISOString().slice(0, 7);
 
 /** The `count` months before the month of `at`, newest first. */

@@ -29,6 +29,8 @@ export const CreditMonth = Type.Object({
   open: Type.Unsafe<Record<string, Open | Tombstone>>(Json()),
   /** Tombstones up to here are forgotten: a call that began before it and holds nothing may have been settled. */
   forgotten_to: Type.Optional(Instant()),
+  /** The highest percentage of the allocation that the org was told of. */
+  told: Type.Optional(Type.Integer()),
   updated_at: Instant(),
 });
 export type CreditMonth = Static<typeof CreditMonth>;
@@ -70,6 +72,25 @@ export const readMonths = (store: Store, orgId: string, months: string[]): Promi
     .find({ _id: { $in: months.map((month) => monthId(orgId, month)) } }, { open: 0 })
     .lean<CreditMonth[]>()
     .exec();
+
+/** What an org has used of a month. */
+export type UsedAccount = Pick<
+  CreditMonth,
+  '_id' | 'org_id' | 'month' | 'allocation' | 'total_used' | 'told' | 'updated_at'
+>;
+
+/** The accounts of a month that were used. */
+export const usedAccounts = (store: Store, month: string): Promise<UsedAccount[]> =>
+  credits
+    .in(store)
+    .find({ month, total_used: { $gt: 0 } }, { open: 0, by_agent: 0, by_model: 0 })
+    .lean<UsedAccount[]>()
+    .exec();
+
+/** Notes that an org was told of a percentage. */
+export const markTold = async (store: Store, { _id }: Pick<UsedAccount, '_id'>, percent: number): Promise<void> => {
+  await credits.in(store).collection.updateOne({ _id } as never, { $max: { told: percent } });
+};
 
 export interface Reservation {
   orgId: string;

@@ -2,6 +2,7 @@
 import type { BusEvent } from '../../contracts/event';
 import type { AgentRecord } from '../../store/agents';
 import type { ApprovalRecord } from '../../store/approvals';
+import type { UsedAccount } from '../../store/credits';
 import type { ExecutionRecord } from '../../store/executions';
 import type { WebhookRecord } from '../../store/webhooks';
 import { stopOf } from '../agent-breaker';
@@ -115,6 +116,23 @@ export function stoppedReport(agent: AgentRecord): BusEvent {
     },
   );
 }
+
+/** So many percent of the month's credits are used. */
+export const thresholdReport = (account: UsedAccount, percent: number): BusEvent => ({
+  id: derivedId('evt', account._id, percent, 'credits.threshold'),
+  org_id: account.org_id,
+  event_type: 'credits.threshold',
+  source_product: AGENTS,
+  occurred_at: account.updated_at.toISOString(),
+  client_id: null,
+  payload: {
+    percent,
+    remaining: account.allocation - account.total_used,
+    total_used: account.total_used,
+    allocation: account.allocation,
+    month: account.month,
+  },
+});
 
 /** An endpoint was switched off. */
 export function disabledReport(webhook: WebhookRecord): BusEvent {
