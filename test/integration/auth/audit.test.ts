@@ -262,7 +262,7 @@ describe('what is recorded', () => {
     await away.close();
     const lines: string[] = [];
     const context = { ...inStack(), store: away, log: createLog('error', (line) => lines.push(line)) };
-    const principal = { kind: 'key', id: 'key_1', keyId: 'key_1', orgId: 'org_1', scopes: [] } as const;
+    const principal = { kind: 'key', id: 'key_1', keyId: 'key_1', name: 'key', orgId: 'org_1', scopes: [] } as const;
     const asked = {
       context,
       requestId: 'req_1',
