@@ -58,7 +58,9 @@ export function nextOfSla(ticket: Ticket, board: AnyRecord | null, now: Date) {
   const isWarned =
     ticket.slaStatus === 'breached' || (ticket.slaStatus === 'warning' && ticket.slaTarget === slaTarget);
   const span = Date.parse(slaDueAt) - Date.parse(ticket.createdAt);
-  if (isWarned || span <= 0) return { at: slaDueAt, change: { slaTarget, slaDueAt, slaStatus: 'breached' as const } };
+  // Nor is there anything to warn of where the target is missed before anybody looked, as after an outage.
+  const isMissed = span <= 0 || Date.parse(slaDueAt) <= now.getTime();
+  if (isWarned || isMissed) return { at: slaDueAt, change: { slaTarget, slaDueAt, slaStatus: 'breached' as const } };
   return {
     at: after(ticket.createdAt, span * WARNING_SHARE),
     change: { slaTarget, slaDueAt, slaStatus: 'warning' as const },

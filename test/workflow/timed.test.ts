@@ -69,6 +69,14 @@ async function payload(id: string, version: number, type: string): Promise<Value
   return found;
 }
 
+const HOUR = 60 * 60_000;
+
+/** As if the ticket had been opened that long ago. */
+const openedAgo = (id: string, milliseconds: number, more: Values = {}) =>
+  documentsOf(harness.store, resourceOf('tickets')).collection.updateOne({ _id: id } as never, {
+    $set: { createdAt: new Date(Date.now() - milliseconds), ...more },
+  });
+
 test('a ticket is warned of, then breached, once each, and an agent starts for the breach', async () => {
   const agent = await activeAgent(org, {
     ...definitionWith([
@@ -82,6 +90,8 @@ test('a ticket is warned of, then breached, once each, and an agent starts for t
   });
   const dueAt = fromNow(10_000);
   const ticket = await make('psa/api/tickets', { subject: 'Printer offline', companyId, dueAt });
+  // Four fifths have passed by now, so that no look comes too late for the warning.
+  await openedAgo(ticket.id, 60_000, { due: new Date() });
   const warned = await become('psa/api/tickets', ticket.id, { slaStatus: 'warning' });
   expect(warned).toMatchObject({ version: 2, slaTarget: 'resolution', slaDueAt: dueAt });
   const breached = await become('psa/api/tickets', ticket.id, { slaStatus: 'breached' });
@@ -110,11 +120,7 @@ test('the service level of a board counts, also one that it gets later, and a ne
   const board = await make('psa/api/boards', { name: 'Service desk' });
   const ticket = await make('psa/api/tickets', { subject: 'x', boardId: board.id });
   await pass('psa');
-  // As if it had been opened 55 seconds ago.
-  const createdAt = new Date(Date.now() - 55_000);
-  await documentsOf(harness.store, resourceOf('tickets')).collection.updateOne({ _id: ticket.id } as never, {
-    $set: { createdAt },
-  });
+  await openedAgo(ticket.id, 50_000);
   await org.call('PATCH', `/psa/api/boards/${board.id}`, { slaResponseMinutes: 1, slaResolutionMinutes: 480 });
   await become('psa/api/tickets', ticket.id, { slaStatus: 'warning', slaTarget: 'response' });
   const late = await become('psa/api/tickets', ticket.id, { slaStatus: 'breached', slaTarget: 'response' });
@@ -127,16 +133,19 @@ test('the service level of a board counts, also one that it gets later, and a ne
   expect(await read('psa/api/tickets', ticket.id)).toMatchObject({ slaStatus: 'ok' });
 });
 
-/** As if the ticket had been opened that long ago. */
-const openedAgo = (id: string, milliseconds: number) =>
-  documentsOf(harness.store, resourceOf('tickets')).collection.updateOne({ _id: id } as never, {
-    $set: { createdAt: new Date(Date.now() - milliseconds) },
-  });
+test('nobody is warned of a ticket that is late already, as after an outage: it is breached at once', async () => {
+  const ticket = await make('psa/api/tickets', { subject: 'x', companyId });
+  await openedAgo(ticket.id, 2 * HOUR);
+  await org.call('PATCH', `/psa/api/tickets/${ticket.id}`, { dueAt: fromNow(-HOUR) });
+  const breached = await become('psa/api/tickets', ticket.id, { slaStatus: 'breached' });
+  expect(breached).toMatchObject({ version: 3, slaTarget: 'resolution' });
+  expect(await payload(ticket.id, 3, 'ticket.sla_breached')).toMatchObject({ overdue_minutes: 60 });
+});
 
 test('a ticket that was opened while its board was deleted has the service level when the board is back', async () => {
   const board = await make('psa/api/boards', { name: 'Service desk', slaResolutionMinutes: 1 });
   const ticket = await make('psa/api/tickets', { subject: 'x', boardId: board.id });
-  await openedAgo(ticket.id, 55_000);
+  await openedAgo(ticket.id, 50_000);
   expect((await org.call('DELETE', `/psa/api/boards/${board.id}`)).status).toBe(204);
   await pass('psa');
   expect(await read('psa/api/tickets', ticket.id)).toMatchObject({ slaStatus: 'ok' });
