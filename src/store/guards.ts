@@ -208,13 +208,16 @@ export async function raiseEpoch(store: Store, orgId: string): Promise<void> {
 
 /**
  * Makes a change and raises the epoch before its result is known to anybody. A change that failed may have been made all
- * the same, by a store that could not say so: then the epoch rises as soon as it can, so that it holds everywhere.
+ * the same, by a store that could not say so, and so may the rise: then the epoch rises as soon as it can, so that the
+ * change holds everywhere.
  */
 export async function fenced<Result>(store: Store, orgId: string, change: () => Promise<Result>): Promise<Result> {
-  const result = await change().catch((error: unknown) => {
+  try {
+    const result = await change();
+    await raiseEpoch(store, orgId);
+    return result;
+  } catch (error) {
     void insist(() => raiseEpoch(store, orgId));
     throw error;
-  });
-  await raiseEpoch(store, orgId);
-  return result;
+  }
 }
