@@ -7,6 +7,7 @@ const SIGNATURE = 'src/domain/webhooks/signature.ts';
 
 const HTTP = 'test/unit/providers/http.test.ts';
 const SECRETS = 'test/integration/threats/27-secrets-in-logs.test.ts';
+const HISTORIES = 'test/integration/threats/28-engine-histories.test.ts';
 const TRAIL = 'test/integration/auth/audit.test.ts';
 const SUPPLY = 'test/contract/supply-chain.test.ts';
 
@@ -152,6 +153,36 @@ export const EFFECTS: readonly Control[] = [
     before: '  credits: record.steps[input.slot]?.credits_used ?? 0,\n',
     after: '  credits: record.steps[input.slot]?.credits_used ?? 0,\n  output: record.steps[input.slot]?.output,\n',
     test: SECRETS,
+    needsApi: true,
+  },
+  {
+    threat: 28,
+    bug: 'what conditions ask for stands open in histories',
+    file: 'src/engine/payload-codec.ts',
+    before: "const MARKED = ['facts', ",
+    after: 'const MARKED = [',
+    test: HISTORIES,
+    name: 'what conditions ask for',
+    needsApi: true,
+  },
+  {
+    threat: 28,
+    bug: 'the texts of failures stand open in histories',
+    file: 'worker/run.ts',
+    before: "{ ...sealing, failureConverterPath: require.resolve('./sealed-failures') }",
+    after: 'sealing',
+    test: HISTORIES,
+    name: 'the failure of an execution',
+    needsApi: true,
+  },
+  {
+    threat: 28,
+    bug: 'conditions are decided by what is still sealed',
+    file: 'workflows/run.ts',
+    before: "  if (typeof facts !== 'string') return facts;\n",
+    after: '  if (facts) return facts;\n',
+    test: HISTORIES,
+    name: 'a new key opens',
     needsApi: true,
   },
   {
