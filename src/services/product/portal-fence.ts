@@ -35,24 +35,27 @@ export const fenceUnknown =
     throw error;
   };
 
+const endAll = ({ context, principal }: ProductCall, { tenantId: orgId }: Place, clientUserId: string): Promise<void> =>
+  endPortalSessions(context.store, { orgId, clientUserId }, { id: principal.id, at: context.clock.now() });
+
+/**
+ * Called before a deleted record comes back. The sessions of a client user ended with the deletion, unless that was
+ * written and its fence was not.
+ */
+export async function endLeftSessions(call: ProductCall, place: Place, id: string): Promise<void> {
+  if (place.row.key === 'client-users') await endAll(call, place, id);
+}
+
 /**
  * Called after the write and before the answer; `before` is null for a restore, `after` for a deletion. Harmless when it
  * is repeated.
  */
-export async function fencePortal(
-  call: ProductCall,
-  { row, tenantId }: Place,
-  before: Version,
-  after: Version,
-): Promise<void> {
-  const { store, clock } = call.context;
-  if (row.key === 'client-users' && before && endsSessions(before, after)) {
-    const whose = { orgId: tenantId, clientUserId: before.id };
-    return endPortalSessions(store, whose, { id: call.principal.id, at: clock.now() });
-  }
+export async function fencePortal(call: ProductCall, place: Place, before: Version, after: Version): Promise<void> {
+  const { row, tenantId } = place;
+  if (row.key === 'client-users' && before && endsSessions(before, after)) return endAll(call, place, before.id);
   const isFelt =
     row.key === 'client-users' ||
     (row.key === 'companies' && (!before || !after)) ||
     (row.key === 'contacts' && movesContact(call, before, after));
-  if (isFelt) await raiseEpoch(store, tenantId);
+  if (isFelt) await raiseEpoch(call.context.store, tenantId);
 }

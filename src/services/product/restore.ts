@@ -8,7 +8,7 @@ import { findResource, type Place } from '../../store/resources';
 import { checkPrecondition, noSuchRecord, placeOf, type ProductCall, type ProductReply } from './call';
 import { eventsOf, type ChangeLabels } from '../../events/record-events';
 import { checkRule } from './changes';
-import { fencePortal } from './portal-fence';
+import { endLeftSessions, fencePortal } from './portal-fence';
 import { checkReferences } from './references';
 import { checkAlone } from './singleton';
 import { actorOf, handOver, shown, stands, untilWritten } from './writing';
@@ -56,6 +56,7 @@ export async function restoreRecord(route: ProductRoute, call: ProductCall): Pro
     const labels = await checkAsNew(call, place, before);
     const after: AnyRecord = { ...before, version: before.version + 1, updatedAt: now.toISOString() };
     const events = eventsOf(row, { kind: 'restore', tenantId, before, after, actor: actorOf(call), labels });
+    await endLeftSessions(call, place, before.id);
     const outcome = await restoreResource(context.store, place, after, events);
     if (!(await stands(call, place, { after, outcome }))) return null;
     await fencePortal(call, place, null, after);

@@ -65,3 +65,16 @@ test.each([
     await waitFor(async () => (await standing(elsewhere, person.token)).startsWith('401'), { timeoutMs: 5_000 });
   },
 );
+
+test('a client user whose deletion nobody answered comes back without the sessions of before', async () => {
+  const person = await signedIn(api.org, await newPerson(api.org, client));
+  const path = `/portal/api/client-users/${person.id}`;
+  api.line.loseReplyTo(commandOn('portal_client_users', 'update'));
+  expect((await api.org.call('DELETE', path)).status).toBe(503);
+  expect((await api.org.call('DELETE', path)).status).toBe(404);
+  expect((await api.org.call('POST', `${path}/restore`)).status).toBe(200);
+  expect(await standing(api.baseUrl, person.token)).toBe('401 revoked');
+  const again = await signedIn(api.org, person);
+  expect((await api.org.call('POST', `${path}/restore`)).status).toBe(200);
+  expect(await standing(api.baseUrl, again.token)).toBe('200');
+});
