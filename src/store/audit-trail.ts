@@ -66,7 +66,7 @@ export function actorOf(principal: Principal): Actor {
   const { id } = principal;
   if (principal.kind === 'session') return { kind: 'user', id, label: principal.email, ip: null };
   if (principal.kind === 'portal') return { kind: 'client_user', id, label: principal.email, ip: null };
-  if (principal.kind === 'key') return { kind: 'api_key', id, label: null, ip: null };
+  if (principal.kind === 'key') return { kind: 'api_key', id, label: principal.name, ip: null };
   return { kind: 'anonymous', id, label: null, ip: networkOf(principal) };
 }
 

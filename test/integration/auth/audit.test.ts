@@ -146,7 +146,7 @@ describe('what is recorded', () => {
     const target = { kind: 'agent', id, name: 'Renamed' };
     const actor = { kind: 'user', id: user._id, label: user.email };
     expect((await entriesOf(call)).toReversed()).toMatchObject([
-      { action: 'agent.created', target: { id, name: 'Test agent' }, actor: { kind: 'api_key', label: null } },
+      { action: 'agent.created', target: { id, name: 'Test agent' }, actor: { kind: 'api_key', label: 'test' } },
       { action: 'agent.updated', target, actor, details: { fields: ['name'], version: 2 } },
       {
         action: 'agent.activated',
