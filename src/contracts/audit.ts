@@ -60,7 +60,9 @@ export const AuditEntry = Type.Object(
         description: '`operator` decided in the engine’s Web UI, or ran the setup command (`setup`)',
       }),
       id: Type.String(),
-      label: Nullable(Type.String({ description: 'The e-mail address of a user or client user, or the name a key has at that time' })),
+      label: Nullable(
+        Type.String({ description: 'The e-mail address of a user or client user, or the name a key has at that time' }),
+      ),
       ip: Nullable(Type.String({ description: 'Known for sign-ins only' })),
     }),
     action: Enum(AUDIT_ACTIONS),

@@ -10,6 +10,7 @@ import { verifyPassword } from '../../domain/password';
 import { permissionsOf } from '../../domain/permissions';
 import { audit, auditSignIn, type Asked } from '../../store/audit-trail';
 import type { Store } from '../../store/collection';
+import { insist } from '../../store/insist';
 import { findSession, insertSession, revokeSession, type SessionRecord } from '../../store/sessions';
 import { readTenant, type TenantRecord } from '../../store/tenants';
 import { findUser, findUserByEmail, normalEmail, type UserRecord } from '../../store/users';
@@ -149,12 +150,18 @@ export const sessionHandlers: SessionHandlers = {
   async signOut(call) {
     const { context, principal } = call;
     const { session } = await ownFacts(context, principal);
-    await revokeSession(context.store, session.orgId, session._id, context.clock.now());
-    await audit(call, {
-      action: 'session.signed_out',
-      target: { kind: 'session', id: session._id, name: null },
-      cause: [],
+    const { _id: id, orgId } = session;
+    const tell = () =>
+      audit(call, { action: 'session.signed_out', target: { kind: 'session', id, name: null }, cause: [] });
+    await revokeSession(context.store, orgId, id, context.clock.now()).catch((error: unknown) => {
+      // It may have ended all the same: then nobody can repeat this, and nobody else would tell of it.
+      void insist(async () => {
+        const left = await findSession(context.store, orgId, id);
+        if (left?.revokedAt) await tell();
+      });
+      throw error;
     });
+    await tell();
     return { status: 204, headers: { 'Set-Cookie': sessionTokens(context.config).endedCookie() } };
   },
 };

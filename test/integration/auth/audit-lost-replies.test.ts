@@ -53,6 +53,24 @@ const ifMatch = ({ body, headers }: Answer) => ({
   'if-match': headers.get('etag') ?? `W/"${text(body['id'])}.${text(body['version'])}"`,
 });
 
+test.each([
+  ['its end', 'sessions'],
+  ['what tells other processes', 'guards'],
+])(
+  'a session that was ended without an answer, when the reply about %s was lost, is told of once',
+  async (_what, name) => {
+    const config = readConfig(api.harness.address.env);
+    const own = await signIn(testContext(api.harness.store, { config }), api.org.id);
+    const headers = { cookie: own.cookie, 'x-csrf-token': own.csrfToken };
+    const signOut = () => request(api.baseUrl, { method: 'DELETE', path: '/console/api/session', headers });
+    api.line.loseReplyTo(commandOn(name, 'update'));
+    expect((await signOut()).status).toBe(503);
+    const told = await waitFor(async () => (await actionsOf(own.sessionId)).length > 0 && actionsOf(own.sessionId));
+    expect(told).toEqual(['session.signed_out']);
+    expect((await signOut()).status).toBe(401);
+  },
+);
+
 test('the deletion of an agent that was done without an answer is answered and recorded by its repeat, once', async () => {
   const id = await activeAgent(api.org, definitionWith([VARIABLES]));
   const remove = async () => (await api.org.call('DELETE', `/agents/api/agents/${id}`)).status;
