@@ -1,8 +1,5 @@
 /** What both processes write at their most talkative, what the engine keeps and what the store holds: no secret in it. */
 import { hashPassword } from '../../../src/domain/password';
-import { readConfig } from '../../../src/config';
-import { workflowIdOf } from '../../../src/contracts/messages';
-import { connectEngine } from '../../../src/engine/connect';
 import { activeAgent, definitionWith, mailTo, REASON, run, VARIABLES } from '../../support/agents';
 import {
   joinStack,
@@ -16,6 +13,7 @@ import {
 } from '../../support/harness';
 import { startStack, type Stack } from '../../support/stack';
 import { newUser } from '../auth/support';
+import { historyOf } from './histories';
 
 const PASSWORD = 'a password that is nobody else’s 7f3a';
 const PEPPER = 'pepper-9d41-pepper-9d41-pepper-9d41-0000';
@@ -109,19 +107,6 @@ async function useSecrets(): Promise<{ secrets: Record<string, string>; executio
   return { secrets, execution };
 }
 
-/** The history as text; what workflow and activities were given and answered is in base64 there. */
-async function historyOf(execution: string): Promise<string> {
-  const engine = connectEngine(readConfig(stack.env).temporal);
-  try {
-    const { client } = engine;
-    const history = JSON.stringify(await client.workflow.getHandle(workflowIdOf(execution)).fetchHistory());
-    const payloads = [...history.matchAll(/"data":"([^"]+)"/g)].map(([, data = '']) => Buffer.from(data, 'base64'));
-    return [history, ...payloads.map(String)].join('\n');
-  } finally {
-    await engine.close();
-  }
-}
-
 async function dump(): Promise<string> {
   const { db } = harness.store.connection;
   let all = '';
@@ -135,7 +120,11 @@ test('no log line, no history and no document holds a key, a password, a token o
   expect(Object.entries(secrets).filter(([, secret]) => secret.length < 16)).toEqual([]);
   const lines = () => [...stack.api.lines(), ...stack.worker.lines()].join('\n');
   await waitFor(() => Promise.resolve(lines().includes(execution) || lines().includes('"operation":"getExecution"')));
-  const places: Record<string, string> = { logs: lines(), history: await historyOf(execution), store: await dump() };
+  const places: Record<string, string> = {
+    logs: lines(),
+    history: await historyOf(stack, execution),
+    store: await dump(),
+  };
   // Otherwise the payloads were not read, and nothing could be found in them.
   expect(places['history']).toContain(`"execution_id":"${execution}"`);
   for (const [place, content] of Object.entries(places)) {
@@ -156,7 +145,7 @@ test('no history holds a prompt, a recipient, what an event said or what a step 
   );
   const answered = outputs.map(String).filter((value) => value.length > 10);
   expect(answered.length).toBeGreaterThan(1);
-  const history = await historyOf(execution);
+  const history = await historyOf(stack, execution);
   expect(history).toContain(`"execution_id":"${execution}"`);
   const kept = ['Summarise', 'ada@example.com', 'A private name', ...answered];
   expect(kept.filter((value) => history.includes(value))).toEqual([]);

@@ -1,7 +1,4 @@
 /** What the engine's histories hold of people's data: with a payload key it is sealed, and executions go as without. */
-import { readConfig } from '../../../src/config';
-import { workflowIdOf } from '../../../src/contracts/messages';
-import { connectEngine } from '../../../src/engine/connect';
 import { activeAgent, definitionWith, GATE, openGateOf, run, VARIABLES } from '../../support/agents';
 import {
   joinStack,
@@ -17,6 +14,7 @@ import {
 import { startOwn } from '../../support/stack';
 import { startHttpServer, type HttpStandIn } from '../../support/stand-ins/http-server';
 import { workflowCommand } from '../../support/temporal-cli';
+import { historyOf } from './histories';
 
 const OLD = 'old-key-1c7e-old-key-1c7e-old-key-1c7e';
 const NEW = 'new-key-88f2-new-key-88f2-new-key-88f2';
@@ -68,19 +66,6 @@ const mark = (id: string, field: string, word: string): Fields => ({
   when: contains(field, word),
 });
 
-/** The history as the engine keeps it, payloads included. */
-async function historyOf(execution: string): Promise<string> {
-  const engine = connectEngine(readConfig({ ...product.env, TEMPORAL_PAYLOAD_KEY: '' }).temporal);
-  try {
-    const history = await engine.client.workflow.getHandle(workflowIdOf(execution)).fetchHistory();
-    const shown = JSON.stringify(history);
-    const payloads = [...shown.matchAll(/"data":"([^"]+)"/g)].map(([, data = '']) => Buffer.from(data, 'base64'));
-    return [shown, ...payloads.map(String)].join('\n');
-  } finally {
-    await engine.close();
-  }
-}
-
 const decide = async (org: TestOrg, execution: string): Promise<void> => {
   const gate = text((await openGateOf(org, execution))['id']);
   const decision = { decision: 'approved', note: NOTED };
@@ -105,7 +90,7 @@ test('what conditions ask for and the texts of errors are sealed, ids and codes 
   expect(statusesOf(ended)).toEqual(['completed', 'completed', 'completed', 'skipped', 'completed', 'failed']);
   const error = text(list(ended['steps'])[5]?.['error']?.['message']);
   expect(error.length).toBeGreaterThan(10);
-  const history = await historyOf(id);
+  const history = await historyOf(product, id);
   expect(history).toContain(`"execution_id":"${id}"`);
   expect(history).toContain('"facts":"sealed:');
   expect([SAID, ANSWERED, NOTED, error].filter((words) => history.includes(words))).toEqual([]);
@@ -122,7 +107,7 @@ test.each([
   expect([text(ended['status']), message]).toEqual(['failed', expect.not.stringContaining('Encoded')]);
   const id = text(ended['id']);
   const history = await waitFor(async () => {
-    const found = await historyOf(id);
+    const found = await historyOf(product, id);
     return found.includes('workflowExecutionFailedEventAttributes') && found;
   });
   expect(history).toContain(code);
@@ -163,7 +148,7 @@ test('a new key opens with the old one behind it; without it executions wait, an
     await startWith(keys);
     await decide(here(org), id);
     // A worker with a key seals its reason like any other, and says it in its log; one without says it in the history.
-    const told = async () => [...product.worker.lines(), await historyOf(id)].join('\n');
+    const told = async () => [...product.worker.lines(), await historyOf(product, id)].join('\n');
     await waitFor(async () => (await told()).includes('TEMPORAL_PAYLOAD_KEY'), { what: 'why', timeoutMs: 40_000 });
     const { body } = await here(org).call('GET', `/agents/api/executions/${id}`);
     expect(text(body['status'])).toMatch(/^(waiting_approval|running)$/);
