@@ -184,7 +184,7 @@ export const ACCESS: readonly Control[] = [
     after:
       '    if (doors.length > 0) await insertSignInCodes(store, records);\n    if (doors.length > 0) await throttle(context, { ...asker, createdAt }, records);\n',
     test: TIMES,
-    name: 'a sign-in code for a client user',
+    name: 'the answer about a sign-in code',
     needsApi: true,
   },
 ];

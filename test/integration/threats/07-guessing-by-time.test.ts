@@ -4,6 +4,9 @@
  */
 import { hashPassword } from '../../../src/domain/password';
 import { comingFrom, joinStack, request, text, type Answer, type Harness, type TestOrg } from '../../support/harness';
+import { startLossyApi } from '../../support/lossy-api';
+import { commandOn } from '../../support/stand-ins/lossy-line';
+import { newClient, newPerson } from '../auth/portal-support';
 import { newUser } from '../auth/support';
 
 /** A lookup that only one of the two makes, or a password that is hashed for one only, is far outside. */
@@ -121,4 +124,20 @@ test('a sign-in code for a client user, and for an address that is none', async 
     { turns: people.length, status: 202 },
   );
   await Promise.all(places.map((from) => from.close()));
+});
+
+test('the answer about a sign-in code waits for the same record, whoever has the address', async () => {
+  const api = await startLossyApi();
+  const { email } = await newPerson(api.org, await newClient(api.org, 'Reyes Ltd'));
+  const from = comingFrom(9);
+  for (const asked of [email, 'nobody@elsewhere.example']) {
+    const body = { tenant: api.org.id, email: asked };
+    const ask = () => request(api.baseUrl, { method: 'POST', path: '/portal/api/sign-in', body, from });
+    const before = api.line.lost();
+    api.line.refuse(commandOn('portal_sign_in_codes', 'insert'));
+    expect([asked, (await ask()).status, api.line.lost() - before]).toEqual([asked, 503, 1]);
+    expect((await ask()).status).toBe(202);
+  }
+  await from.close();
+  await api.stop();
 });
