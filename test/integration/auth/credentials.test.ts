@@ -56,6 +56,7 @@ describe('keys', () => {
       expect(principal).toEqual({
         kind: 'key',
         id: record._id,
+        name: record.name,
         keyId: record._id,
         orgId,
         tier: 'professional',

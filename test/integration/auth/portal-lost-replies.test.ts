@@ -2,7 +2,7 @@
 import { comingFrom, request, text, waitFor, type Answer } from '../../support/harness';
 import { startLossyApi, type LossyApi } from '../../support/lossy-api';
 import { commandOn } from '../../support/stand-ins/lossy-line';
-import { newClient, newPerson, signedIn, standing, type Client } from './portal-support';
+import { newClient, newPerson, signedIn, standing, type Client, type Person } from './portal-support';
 
 const NETWORK = 20_417;
 
@@ -31,6 +31,17 @@ async function codeFor(email: string): Promise<string> {
   );
 }
 
+/** Someone signed in, whose record nothing is written to any more: otherwise that write would be the one that is lost. */
+async function signedInAndQuiet(): Promise<Person> {
+  const person = await signedIn(api.org, await newPerson(api.org, client));
+  const users = api.harness.store.connection.collection('portal_client_users');
+  await waitFor(async () => {
+    const record = await users.findOne({ _id: person.id } as never);
+    return record !== null && !('ob' in record);
+  });
+  return person;
+}
+
 const redeem = (code: string): Promise<Answer> =>
   request(api.baseUrl, { method: 'POST', path: '/portal/api/sessions', body: { code } });
 
@@ -57,7 +68,7 @@ test.each([
 ])(
   'the %s of a client user that nobody answered is felt by open sessions on every process',
   async (_what, method, body) => {
-    const person = await signedIn(api.org, await newPerson(api.org, client));
+    const person = await signedInAndQuiet();
     const { baseUrl: elsewhere } = api.harness.address;
     expect(await standing(elsewhere, person.token)).toBe('200');
     api.line.loseReplyTo(commandOn('portal_client_users', 'update'));
@@ -67,7 +78,7 @@ test.each([
 );
 
 test('a client user whose deletion nobody answered comes back without the sessions of before', async () => {
-  const person = await signedIn(api.org, await newPerson(api.org, client));
+  const person = await signedInAndQuiet();
   const path = `/portal/api/client-users/${person.id}`;
   api.line.loseReplyTo(commandOn('portal_client_users', 'update'));
   expect((await api.org.call('DELETE', path)).status).toBe(503);
