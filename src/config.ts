@@ -47,7 +47,7 @@ export const SETTINGS = {
   TEMPORAL_PAYLOAD_KEY: setting(
     'secret',
     '',
-    'Secret that seals what workflow histories hold of events, answers, notes and errors, 32 characters or more; empty seals nothing. Several, separated by commas: the first seals, all open',
+    'Secret that seals what workflow histories hold of events, answers and errors, 32 characters or more; empty seals nothing. Several, separated by commas: the first seals, all open',
   ),
   WORKFLOW_BUNDLE: setting('string', '', 'Path of a prebuilt workflow bundle; empty builds one at start'),
   WORKER_ACTIVITY_SLOTS: setting('integer', '100', 'Remote activities one worker runs at once'),

@@ -194,30 +194,34 @@ export async function refundGuard(store: Store, orgId: string, back: Refund): Pr
 export const fitsRefund = (back: Refund, keyId: string): boolean =>
   keyId in back.keys || Object.keys(back.keys).length < KEYS_REFUNDED_MAX;
 
-/**
- * Ends the validity of every cached credential of the tenant, on every process. Called after each change of a key,
- * session, role or tenant and before the change is answered.
- */
-export async function raiseEpoch(store: Store, orgId: string): Promise<void> {
-  const raise = () => guards.in(store).updateOne({ _id: orgId }, { $inc: { epoch: 1 } });
-  const { matchedCount } = await raise();
+async function raise(store: Store, orgId: string): Promise<void> {
+  const raiseOnce = () => guards.in(store).updateOne({ _id: orgId }, { $inc: { epoch: 1 } });
+  const { matchedCount } = await raiseOnce();
   if (matchedCount > 0) return;
   await ensureGuard(store, orgId);
-  await raise();
+  await raiseOnce();
 }
 
+/** Raises the epoch as soon as that can be: what failed may have been done all the same, by a store that could not say so. */
+export const raiseLater = (store: Store, orgId: string): void => void insist(() => raise(store, orgId));
+
 /**
- * Makes a change and raises the epoch before its result is known to anybody. A change that failed may have been made all
- * the same, by a store that could not say so, and so may the rise: then the epoch rises as soon as it can, so that the
- * change holds everywhere.
+ * Ends the validity of every cached credential of the tenant, on every process. Called after each change of a key,
+ * session, role or tenant and before the change is answered; the change stands, so what fails now is done later.
  */
-export async function fenced<Result>(store: Store, orgId: string, change: () => Promise<Result>): Promise<Result> {
-  try {
-    const result = await change();
-    await raiseEpoch(store, orgId);
-    return result;
-  } catch (error) {
-    void insist(() => raiseEpoch(store, orgId));
+export async function raiseEpoch(store: Store, orgId: string): Promise<void> {
+  await raise(store, orgId).catch((error: unknown) => {
+    raiseLater(store, orgId);
     throw error;
-  }
+  });
+}
+
+/** Makes a change and raises the epoch before its result is known to anybody, so that it holds everywhere. */
+export async function fenced<Result>(store: Store, orgId: string, change: () => Promise<Result>): Promise<Result> {
+  const result = await change().catch((error: unknown) => {
+    raiseLater(store, orgId);
+    throw error;
+  });
+  await raiseEpoch(store, orgId);
+  return result;
 }

@@ -1,7 +1,6 @@
 /** Changes of client users, contacts and companies that portal tokens must feel before the change is answered. */
 import type { AnyRecord } from '../../resources/resource';
-import { raiseEpoch } from '../../store/guards';
-import { insist } from '../../store/insist';
+import { raiseEpoch, raiseLater } from '../../store/guards';
 import { endPortalSessions } from '../../store/portal-sessions';
 import type { Place } from '../../store/resources';
 import type { ProductCall } from './call';
@@ -31,7 +30,7 @@ const movesContact = ({ isRepeat }: ProductCall, before: Version, after: Version
 export const fenceUnknown =
   ({ context }: ProductCall, { row, tenantId }: Place) =>
   (error: unknown): never => {
-    if (FENCED.has(row.key)) void insist(() => raiseEpoch(context.store, tenantId));
+    if (FENCED.has(row.key)) raiseLater(context.store, tenantId);
     throw error;
   };
 
