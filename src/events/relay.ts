@@ -4,7 +4,7 @@ import { startLoop, type Loop } from '../loop';
 import { ROWS } from '../resources/registry';
 import type { Resource } from '../resources/resource';
 import { unstartedExecutions } from '../store/executions';
-import { unconsumedDecisions } from '../store/approvals';
+import { expireOverdue, unconsumedDecisions } from '../store/approvals';
 import { unopenedEvents } from '../store/events';
 import { pendingOwed } from '../store/resource-follow-ups';
 import { pendingOutbox } from '../store/resources';
@@ -20,6 +20,8 @@ const TICK_MS = 1_000;
 const OUTBOX_TURNS = 9;
 /** The request that wrote the work is given this long to hand it over itself. */
 const GRACE_MS = 2_000;
+/** A gate's own workflow is given this long to close it when its time is over; without a worker nothing else would. */
+const OVERDUE_MS = 5_000;
 const BATCH = 100;
 
 /** One pass over the outboxes of these resources and all else; true when the outboxes held as much as a pass takes. */
@@ -55,6 +57,8 @@ export function startRelay(context: Context): Loop {
   let looksEverywhere = true;
   const pass = async (): Promise<void> => {
     const turn = ROWS.filter((_row, index) => index % OUTBOX_TURNS === passes % OUTBOX_TURNS);
+    if (passes % OUTBOX_TURNS === 0)
+      await expireOverdue(context.store, new Date(context.clock.now().getTime() - OVERDUE_MS));
     looksEverywhere = await relayOnce(context, looksEverywhere ? ROWS : turn, apart);
     passes += 1;
   };

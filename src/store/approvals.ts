@@ -52,6 +52,7 @@ export const approvals = collection('approvals', ApprovalRecord, [
   { name: 'execution', keys: { execution_id: 1 } },
   { name: 'unreported', keys: { created_at: 1 }, where: { watched: true, unreported: true } },
   { name: 'unconsumed', keys: { decided_at: 1 }, where: { consumed_at: null } },
+  { name: 'pending', keys: { expires_at: 1 }, where: { status: 'pending' } },
 ]);
 
 /** Opens a gate's approval once and answers what the store holds: a repeated call meets the first one's record. */
@@ -106,6 +107,13 @@ export const expire = (store: Store, id: string, now: Date): Promise<ApprovalRec
       { $set: { status: 'expired', unreported: true } },
       { returnDocument: 'after' },
     ) as unknown as Promise<ApprovalRecord | null>;
+
+/** Moves all approvals to `expired` that nobody decided in time and no workflow closed by then. */
+export const expireOverdue = async (store: Store, before: Date): Promise<void> => {
+  await approvals
+    .in(store)
+    .updateMany({ status: 'pending', expires_at: { $lt: before } }, { $set: { status: 'expired', unreported: true } });
+};
 
 export const SYSTEM_CANCEL = 'system:execution_cancelled';
 

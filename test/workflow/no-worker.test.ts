@@ -1,10 +1,10 @@
-/** A decision whose signal has no effect yet: it is repeated soon, then ever later, by one of all processes. */
+/** While no worker is there: decisions are signalled again, ever later, and gates whose time is over are closed. */
 import { readConfig } from '../../src/config';
-import { workflowIdOf } from '../../src/contracts/messages';
+import { APPROVAL_DECISION, workflowIdOf } from '../../src/contracts/messages';
 import { connectEngine, type Engine } from '../../src/engine/connect';
 import { approvals } from '../../src/store/approvals';
 import { activeAgent, definitionWith, GATE, openGateOf, run, VARIABLES } from '../support/agents';
-import { joinStack, text, waitFor, waitForExecution, type Harness } from '../support/harness';
+import { joinStack, text, waitFor, waitForExecution, type Body, type Harness } from '../support/harness';
 import { startApi, startOwn } from '../support/stack';
 
 let harness: Harness;
@@ -14,7 +14,7 @@ let second: Awaited<ReturnType<typeof startApi>>;
 
 beforeAll(async () => {
   const shared = joinStack();
-  product = await startOwn(shared.address, 'signals', {});
+  product = await startOwn(shared.address, 'no-worker', {});
   await shared.close();
   second = await startApi(product);
   harness = joinStack(product);
@@ -35,7 +35,7 @@ async function signalsOf(executionId: string): Promise<number[]> {
     .map(({ eventTime: at }) => Number(at?.seconds ?? 0) * 1_000 + (at?.nanos ?? 0) / 1_000_000);
 }
 
-test('while no worker is there, signals become rarer, and the decision takes effect when one is back', async () => {
+test('signals become rarer, and the decision takes effect when a worker is back', async () => {
   const org = await harness.newOrg();
   await activeAgent(org, definitionWith([GATE, VARIABLES]));
   const id = await run(org);
@@ -60,4 +60,32 @@ test('while no worker is there, signals become rarer, and the decision takes eff
   expect((again.signal_at?.getTime() ?? 0) - (at[4] ?? 0)).toBeGreaterThan(7_000);
   await product.worker.start();
   expect((await waitForExecution(org, id, ['completed'], 40_000))['status']).toBe('completed');
+}, 120_000);
+
+test('a gate whose time is over reads as expired, and fails its execution when a worker is back', async () => {
+  const org = await harness.newOrg();
+  await activeAgent(org, definitionWith([GATE, VARIABLES]));
+  const id = await run(org);
+  const gate = text((await openGateOf(org, id))['id']);
+  await product.worker.stop();
+  // No gate can be made to wait for less than five minutes.
+  const overAt = new Date(Date.now() - 10_000);
+  await approvals.in(harness.store).updateOne({ _id: gate }, { $set: { expires_at: overAt } });
+  const path = `/agents/api/approvals/${gate}`;
+  const read = async (): Promise<Body> => (await org.call('GET', path)).body;
+  await waitFor(async () => text((await read())['status']) === 'expired', {
+    timeoutMs: 30_000,
+    what: 'the gate to be expired',
+  });
+  const pending = await org.call('GET', '/agents/api/approvals?status=pending');
+  expect(pending.body['total']).toBe(0);
+  const decided = await org.call('POST', `${path}/decision`, { decision: 'approved' });
+  expect(decided.status).toBe(409);
+  expect(decided.body).toMatchObject({ error: 'approval_expired', details: [{ approval: { status: 'expired' } }] });
+  await product.worker.start();
+  // Its timer still has a day to go; whatever wakes the workflow, the record decides.
+  const late = { approval_id: gate, decision: 'approved' };
+  await engine.client.workflow.getHandle(workflowIdOf(id)).signal(APPROVAL_DECISION, late);
+  const ended = await waitForExecution(org, id, ['failed', 'completed'], 40_000);
+  expect([ended['status'], ended['status_reason']]).toEqual(['failed', 'approval_expired']);
 }, 120_000);
