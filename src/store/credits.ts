@@ -35,7 +35,7 @@ export const CreditMonth = Type.Object({
 });
 export type CreditMonth = Static<typeof CreditMonth>;
 
-export const credits = collection('credits', CreditMonth, [{ name: 'history', keys: { org_id: 1, month: -1 } }]);
+export const credits = collection('credits', CreditMonth, [{ name: 'month', keys: { month: 1 } }]);
 
 const monthId = (orgId: string, month: string): string => `${orgId}:${month}`;
 
