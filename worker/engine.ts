@@ -1,7 +1,7 @@
 /** A worker's way to the engine: waits for it as long as it takes, and says what it waits for. */
 import { TransportError, type NativeConnection, type Worker } from '@temporalio/worker';
 import type { Deps } from '../activities/deps';
-import { SEARCH_ATTRIBUTES } from '../src/contracts/messages';
+import { assertPrepared, UnpreparedError } from '../src/engine/prepared';
 import { connect, createWorker } from './run';
 
 const CONNECT_RETRY_MS = 1_000;
@@ -12,31 +12,10 @@ interface RunningWorker {
   connection: NativeConnection;
 }
 
-/** The namespace is there, and no execution could be started in it yet. */
-class UnpreparedError extends Error {}
-
-/** As the command line names the types. */
-const TYPE_NAMES = { KEYWORD: 'Keyword', BOOL: 'Bool', INT: 'Int' } as const;
-
-async function assertPrepared(connection: NativeConnection, namespace: string): Promise<void> {
-  const listed = await connection.operatorService
-    .listSearchAttributes({ namespace })
-    // An engine that tells nobody may have them all; whatever else is wrong, the worker meets it next.
-    .catch(() => null);
-  const known = listed?.customAttributes;
-  if (!known) return;
-  const missing = Object.entries(SEARCH_ATTRIBUTES).filter(([name]) => !(name in known));
-  if (missing.length === 0) return;
-  const options = missing.map(([name, type]) => `--name ${name} --type ${TYPE_NAMES[type]}`).join(' ');
-  throw new UnpreparedError(
-    `TEMPORAL_NAMESPACE ${namespace} lacks search attributes; make them with: temporal operator search-attribute create --namespace ${namespace} ${options}`,
-  );
-}
-
 async function startWorker(deps: Deps, bundlePath: string): Promise<RunningWorker> {
   const connection = await connect(deps);
   try {
-    await assertPrepared(connection, deps.config.temporal.namespace);
+    await assertPrepared(connection.operatorService, deps.config.temporal.namespace);
     return { worker: await createWorker(deps, { connection, bundlePath }), connection };
   } catch (error) {
     await connection.close();

@@ -8,15 +8,16 @@ import {
 } from '@temporalio/client';
 import type { Config } from '../config';
 import type { Log } from '../log';
-import { heardOf, isDenied, isUnanswered, lacksNamespace } from './outages';
+import { heardOf, isDenied, isUnanswered, lacksAttributes, lacksNamespace } from './outages';
 import { payloadCodecsOf } from './payload-codec';
+import { assertPrepared, UnpreparedError } from './prepared';
 import { createProbe, type Telling } from './probe';
 
 const CHANNEL_READY = 2;
 /** Answers wait for these calls, so they are never waited for long. */
 const CALL_TIMEOUT_MS = 2_000;
 const TIMED_CALLS =
-  /\/(StartWorkflowExecution|SignalWorkflowExecution|RequestCancelWorkflowExecution|TerminateWorkflowExecution|DescribeWorkflowExecution|CreateSchedule|DescribeNamespace|GetSystemInfo)$/;
+  /\/(StartWorkflowExecution|SignalWorkflowExecution|RequestCancelWorkflowExecution|TerminateWorkflowExecution|DescribeWorkflowExecution|CreateSchedule|DescribeNamespace|ListSearchAttributes|GetSystemInfo)$/;
 
 type ConnectionMetadata = NonNullable<ConnectionOptions['metadata']>;
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
@@ -47,10 +48,12 @@ export interface Engine {
  */
 class ObservedConnection extends Connection {
   /**
-   * A call was not answered in time, or named a namespace that is not there, and none has gone well since. The channel to
-   * such an engine stays up.
+   * A call was not answered in time, or named a namespace that is not there or not prepared, and none has gone well since.
+   * The channel to such an engine stays up.
    */
   #isOfNoUse = false;
+  /** The namespace had the search attributes, and no call has found that it lacks one since. */
+  #isPrepared = false;
 
   /** Called when it connects; the calls have their deadlines from `withinTime`. */
   override async withDeadline<Result>(_deadline: number | Date, call: () => Promise<Result>): Promise<Result> {
@@ -62,7 +65,7 @@ class ObservedConnection extends Connection {
     return this.#watched(call);
   }
 
-  /** Asks whether the namespace is there. */
+  /** Asks whether the namespace is there, and has what executions are started with. */
   async ask(namespace: string): Promise<void> {
     // Connecting is tried once; after a failure it is the channel that comes up again by itself.
     if (!this.#isConnected()) await this.ensureConnected();
@@ -70,6 +73,8 @@ class ObservedConnection extends Connection {
       // An engine that tells not everybody has answered all the same.
       if (!isDenied(error)) throw error;
     });
+    if (!this.#isPrepared) await this.#watched(() => assertPrepared(this.operatorService, namespace));
+    this.#isPrepared = true;
     this.#isOfNoUse = false;
   }
 
@@ -81,7 +86,9 @@ class ObservedConnection extends Connection {
     try {
       return await call();
     } catch (error) {
-      if (isUnanswered(error) || lacksNamespace(error)) this.#isOfNoUse = true;
+      const isUnprepared = lacksAttributes(error);
+      if (isUnprepared) this.#isPrepared = false;
+      if (isUnprepared || isUnanswered(error) || lacksNamespace(error)) this.#isOfNoUse = true;
       throw error;
     }
   }
@@ -105,6 +112,7 @@ const reasonsFor =
         kind: 'namespace',
         why: `there is no TEMPORAL_NAMESPACE ${namespace}; make it with: temporal operator namespace create --namespace ${namespace}`,
       };
+    if (error instanceof UnpreparedError) return { kind: 'attributes', why: error.message };
     return { kind: 'address', why: `TEMPORAL_ADDRESS ${address}: ${heardOf(error)}` };
   };
 

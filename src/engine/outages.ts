@@ -1,8 +1,10 @@
-/** What a call throws while the engine is away, does not answer, or lacks the namespace. */
+/** What a call throws while the engine is away, does not answer, or lacks what every execution needs. */
 import { isGrpcServiceError } from '@temporalio/client';
 import { NamespaceNotFoundError } from '@temporalio/common';
 import type { Fields } from '../log';
+import { UnpreparedError } from './prepared';
 
+const INVALID_ARGUMENT = 3;
 const DEADLINE_EXCEEDED = 4;
 const NOT_FOUND = 5;
 const PERMISSION_DENIED = 7;
@@ -18,10 +20,18 @@ export const isUnanswered = (error: unknown): boolean => codeOf(error) === DEADL
 
 export const isDenied = (error: unknown): boolean => codeOf(error) === PERMISSION_DENIED;
 
+const saidOf = (error: unknown): string => (error as { details?: string }).details ?? '';
+
 /** Workflows that are not found are another matter; of what the server answers only the text tells the two apart. */
 export function lacksNamespace(error: unknown): boolean {
   if (error instanceof NamespaceNotFoundError) return true;
-  return codeOf(error) === NOT_FOUND && /^namespace .*not found/i.test((error as { details?: string }).details ?? '');
+  return codeOf(error) === NOT_FOUND && /^namespace .*not found/i.test(saidOf(error));
+}
+
+/** Nothing can be started in a namespace that does not know what executions are found by. */
+export function lacksAttributes(error: unknown): boolean {
+  if (error instanceof UnpreparedError) return true;
+  return codeOf(error) === INVALID_ARGUMENT && /no mapping defined for search attribute/i.test(saidOf(error));
 }
 
 /** What was heard of the engine. */
@@ -33,8 +43,8 @@ export function heardOf(error: unknown): string {
 /** What was heard if the engine could not do what was asked because it is away; null when the fault is elsewhere. */
 export function outageOf(error: unknown): string | null {
   const cause = innermost(error);
-  const isAway = isUnanswered(cause) || codeOf(cause) === UNAVAILABLE || lacksNamespace(cause);
-  return isAway ? heardOf(cause) : null;
+  const isAway = isUnanswered(cause) || codeOf(cause) === UNAVAILABLE;
+  return isAway || lacksNamespace(cause) || lacksAttributes(cause) ? heardOf(cause) : null;
 }
 
 /** How a failed call is logged: an outage by what was heard, for it is no mistake of ours; anything else with its stack. */

@@ -89,7 +89,7 @@ test('a worker waits for a namespace that does not exist yet, and names it', asy
   }
 });
 
-test('an API whose namespace does not exist is not ready and starts nothing, names it once, and goes on once it is there', async () => {
+test('an API whose namespace does not exist, or lacks search attributes, starts nothing, says once how to mend it, and goes on', async () => {
   const namespace = `late-${Date.now()}`;
   const port = String(await choosePort());
   const api = start(API, { PORT: port, TEMPORAL_NAMESPACE: namespace, LOG_LEVEL: 'warn' });
@@ -119,6 +119,13 @@ test('an API whose namespace does not exist is not ready and starts nothing, nam
     expect(api.said().match(/"engine away","why":"there is no TEMPORAL_NAMESPACE late-/g)).toHaveLength(1);
 
     await temporalCommand(harness, 'operator', 'namespace', 'create', '--namespace', namespace);
+    await waitFor(async () => api.said().includes('search attributes'), { timeoutMs: 30_000, what: 'a word' });
+    expect((await post()).status).toBe(503);
+    await ready();
+    expect(api.said().match(/lacks search attributes/g)).toHaveLength(1);
+
+    const [, command = ''] = /make them with: temporal ([^"]+)"/.exec(api.said()) ?? [];
+    await temporalCommand(harness, ...command.split(' '));
     await waitFor(async () => (await ready())?.status === 200, { timeoutMs: 30_000, what: 'ready' });
     expect((await post()).status).toBe(202);
     expect(api.said()).toContain('"engine back"');
