@@ -13,7 +13,7 @@ export function scopeOf(record: ExecutionRecord, publicUrl: string): Record<stri
     vars: Object.assign({}, ...done.map((slot) => slot.output)) as Record<string, unknown>,
     agent: { id: record.agent_id, name: record.agent_name },
     execution: { id: record._id, url: `${publicUrl}/agents/api/executions/${record._id}` },
-    org: { id: record.org_id, name: record.org_name },
+    org: { id: record.org_id, name: record.org_name, timezone: record.org_timezone ?? 'UTC' },
   };
 }
 

@@ -9,6 +9,7 @@ import { hashKey, lastFour, maskedKey, mintKey, type KeyKind } from '../src/doma
 import { GENESIS } from '../src/domain/audit';
 import { isMailAddress } from '../src/domain/mail-address';
 import { newId } from '../src/domain/ids';
+import { isTimeZone } from '../src/domain/time-zones';
 import { createLog, type Log } from '../src/log';
 import { pageOfAudit, walkAudit } from '../src/store/audit';
 import { auditSetup, SETUP_ACTOR } from '../src/store/audit-trail';
@@ -67,21 +68,13 @@ function readValues() {
 }
 type Values = ReturnType<typeof readValues>;
 
-function isTimezone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
-  } catch {
-    return false;
-  }
-}
-
 /** The API would refuse them, too; nothing behind it can do anything with them. */
 function assertUsable({ name, timezone, owner, key }: Values): void {
   for (const [option, text] of Object.entries({ name, key })) {
     if (text !== undefined && (text.trim() === '' || text.length > KEY_NAME_MAX))
       throw new SetupError(`--${option} must be 1 to ${KEY_NAME_MAX} characters, not all blank`);
   }
-  if (timezone !== undefined && !isTimezone(timezone))
+  if (timezone !== undefined && !isTimeZone(timezone))
     throw new SetupError('--timezone must be one of the names of time zones, such as Europe/Berlin');
   if (owner !== undefined && !isMailAddress(owner)) throw new SetupError('--owner must be one mail address');
 }

@@ -131,7 +131,7 @@ function executionMaker({ rows, orgId }: Seeding) {
       version: 1,
       definition: definition as never,
     };
-    const opened = executionRecord({ id, event, agent, now, orgName: 'Bench org' });
+    const opened = executionRecord({ id, event, agent, now, org: { name: 'Bench org' } });
     const steps = opened.steps.map((step) => ({
       ...step,
       status: 'completed' as const,

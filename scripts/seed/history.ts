@@ -86,7 +86,7 @@ function pastRun(orgId: string, agent: SeededAgent, event: BusEvent, index: numb
     id: executionIdFor(agent.id, `${orgId}:${event.id}`, 1),
     event,
     now: at,
-    orgName: ORG_NAME,
+    org: { name: ORG_NAME },
     agent: { ...agent, name: agent.definition.name, version: 1 },
   });
   const cost = creditsFor('quick', USAGE);

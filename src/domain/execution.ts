@@ -11,7 +11,7 @@ interface Opening {
   event: BusEvent;
   agent: Pick<Candidate, 'id' | 'name' | 'version' | 'definition'>;
   now: Date;
-  orgName: string;
+  org: { name: string; timezone?: string | undefined };
   /** Whether its end is to be reported to an endpoint. */
   watched?: boolean;
   attemptNo?: number;
@@ -32,21 +32,13 @@ const emptySlot = (slot: { path: string; step: { id: string; type: string } }): 
 });
 
 /** The record as it is first written: pending, with one empty slot per step and the definition it will run by. */
-export function executionRecord({
-  id,
-  event,
-  agent,
-  now,
-  orgName,
-  watched,
-  attemptNo,
-  retryOf,
-}: Opening): ExecutionRecord {
+export function executionRecord({ id, event, agent, now, org, watched, attemptNo, retryOf }: Opening): ExecutionRecord {
   const { org_id: orgId, sequence: _sequence, subject: _subject, ...trigger } = event;
   return {
     _id: id,
     org_id: orgId,
-    org_name: orgName,
+    org_name: org.name,
+    ...(org.timezone === undefined ? {} : { org_timezone: org.timezone }),
     agent_id: agent.id,
     agent_name: agent.name,
     agent_version: agent.version,

@@ -1,6 +1,7 @@
 /** Reads the `{{…}}` placeholders of a text: paths and a fixed list of helpers, and nothing else of Handlebars. */
 import { parse } from 'handlebars';
 import { nearest } from './suggest';
+import { isTimeZone } from './time-zones';
 
 /** Helpers a placeholder may use, with the fewest and most arguments each takes. */
 const HELPERS = {
@@ -9,7 +10,7 @@ const HELPERS = {
   lower: { least: 1, most: 1, example: '{{lower event_payload.title}}' },
   trim: { least: 1, most: 1, example: '{{trim event_payload.title}}' },
   truncate: { least: 2, most: 2, example: '{{truncate event_payload.title 80}}' },
-  date: { least: 1, most: 2, example: '{{date event_payload.created_at "YYYY-MM-DD"}}' },
+  date: { least: 1, most: 3, example: '{{date event_payload.created_at "YYYY-MM-DD HH:mm" org.timezone}}' },
   money: { least: 1, most: 2, example: '{{money event_payload.amount event_payload.currency}}' },
   json: { least: 1, most: 1, example: '{{json event_payload}}' },
   join: { least: 1, most: 2, example: '{{join event_payload.tags ", "}}' },
@@ -154,6 +155,9 @@ function readHelper(name: string, params: readonly hbs.AST.Node[]): Value | Foun
     if ('code' in arg) return arg;
     args.push(arg);
   }
+  const zone = name === 'date' ? args[2] : undefined;
+  if (zone && 'literal' in zone && !isTimeZone(String(zone.literal)))
+    return invalid(`"${String(zone.literal)}" is not the name of a time zone such as Europe/Berlin.`);
   return { kind: 'value', helper: name, args };
 }
 

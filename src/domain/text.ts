@@ -6,6 +6,7 @@ import { escapeExpression } from 'handlebars';
 import { instantOf } from './conditions';
 import { readSegments } from './paths';
 import { readTemplate, type Argument, type HelperName, type TemplatePart } from './placeholders';
+import { isTimeZone, wallClock, type WallClock } from './time-zones';
 
 /** The most characters one rendering may produce; a payload repeated often enough would otherwise fill the memory. */
 export const RENDERED_MAX = 1_048_576;
@@ -66,22 +67,21 @@ function textOf(value: unknown): string {
 const elementOf = (value: unknown): string => (Array.isArray(value) ? toJson(value) : textOf(value));
 
 const DATE_PARTS = /YYYY|MM|DD|HH|mm|ss/g;
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
-/** A date in UTC, so that a text is the same on every worker. */
-function formatDate(value: unknown, format?: unknown): string {
-  const ms = instantOf(value instanceof Date ? value.toISOString() : value);
+/**
+ * A date in UTC or in the zone that is named: never in the machine's, so that a text is the same on every worker. A day
+ * without a time is the same day everywhere. A time that could not be moved to its zone says that it is in UTC.
+ */
+function formatDate(value: unknown, format?: unknown, zone?: unknown): string {
+  const text = value instanceof Date ? value.toISOString() : value;
+  const ms = instantOf(text);
   if (ms === undefined) return '';
-  const iso = new Date(ms).toISOString();
-  const found: Record<string, string> = {
-    YYYY: iso.slice(0, 4),
-    MM: iso.slice(5, 7),
-    DD: iso.slice(8, 10),
-    HH: iso.slice(11, 13),
-    mm: iso.slice(14, 16),
-    ss: iso.slice(17, 19),
-  };
-  const wanted = typeof format === 'string' ? format : 'YYYY-MM-DD HH:mm UTC';
-  return wanted.replace(DATE_PARTS, (part) => found[part] ?? part);
+  const named = typeof zone === 'string' && zone !== '' && !DAY.test(String(text)) ? zone : 'UTC';
+  const clock = wallClock(ms, named);
+  const wanted = typeof format === 'string' ? format : 'YYYY-MM-DD HH:mm';
+  const date = wanted.replace(DATE_PARTS, (part) => clock[part as keyof WallClock]);
+  return typeof format === 'string' && isTimeZone(named) ? date : `${date} ${clock.offset}`;
 }
 
 const MINOR_DIGITS = 2;
@@ -115,7 +115,7 @@ function lengthOf(value: unknown): number {
   return typeof value === 'object' && value !== null ? Object.keys(value).length : Array.from(textOf(value)).length;
 }
 
-const RUN: Record<HelperName, (value: unknown, option: unknown) => string> = {
+const RUN: Record<HelperName, (value: unknown, option: unknown, other: unknown) => string> = {
   default: (value, fallback) => textOf(value) || textOf(fallback),
   upper: (value) => textOf(value).toUpperCase(),
   lower: (value) => textOf(value).toLowerCase(),
@@ -129,14 +129,11 @@ const RUN: Record<HelperName, (value: unknown, option: unknown) => string> = {
   length: (value) => String(lengthOf(value)),
 };
 
-const read = (arg: Argument | undefined, scope: unknown): unknown => {
-  if (!arg) return undefined;
-  return 'path' in arg ? readSegments(scope, arg.path) : arg.literal;
-};
+const read = (arg: Argument, scope: unknown): unknown => ('path' in arg ? readSegments(scope, arg.path) : arg.literal);
 
 function fill(part: Extract<TemplatePart, { kind: 'value' }>, scope: unknown): string {
-  const [first, second] = part.args;
-  return part.helper ? RUN[part.helper](read(first, scope), read(second, scope)) : textOf(read(first, scope));
+  const [first, second, third] = part.args.map((arg) => read(arg, scope));
+  return part.helper ? RUN[part.helper](first, second, third) : textOf(first);
 }
 
 /** What a value must become to stand where it does. */
@@ -192,7 +189,7 @@ export function renderApart(template: string, scope: unknown): Apart {
     const name = names.get(form) ?? nameFor(part.args, values);
     if (name === undefined) text += fill(part, scope);
     else if (!values.has(name)) {
-      const value = part.helper ? fill(part, scope) : (read(part.args[0], scope) ?? '');
+      const value = part.helper ? fill(part, scope) : (read(part.args[0] as Argument, scope) ?? '');
       spend(budget, typeof value === 'string' ? value.length : toJson(value).length);
       names.set(form, name);
       values.set(name, value);

@@ -7,6 +7,7 @@ export interface OrgFacts {
   id: string;
   tier: string;
   name: string;
+  timezone: string;
 }
 
 const remembered = createMemory<OrgFacts>();
@@ -16,7 +17,8 @@ export async function orgFacts(context: Context, orgId: string): Promise<OrgFact
   const known = remembered.find(context, orgId);
   if (known) return known;
   const tenant = await readTenant(context.store, orgId);
-  const facts: OrgFacts = { id: orgId, tier: tenant?.tier ?? 'standard', name: tenant?.name ?? orgId };
+  const { tier = 'standard', name = orgId, timezone = 'UTC' } = tenant ?? {};
+  const facts: OrgFacts = { id: orgId, tier, name, timezone };
   remembered.keep(context, orgId, facts);
   return facts;
 }

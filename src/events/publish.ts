@@ -119,7 +119,7 @@ async function openAll(context: Context, { event, agents, outcomes, org, watched
     agents.map(async (agent) => {
       const id = outcomes.find((outcome) => outcome.agent_id === agent.id)?.execution_id;
       if (!id) return;
-      const record = executionRecord({ id, event, agent, now: context.clock.now(), orgName: org.name, watched });
+      const record = executionRecord({ id, event, agent, now: context.clock.now(), org, watched });
       // The engine takes longer than the store; a workflow that is early waits for its record.
       await Promise.all([openExecution(context.store, record), startStored(context, record, org)]);
     }),

@@ -47,6 +47,8 @@ export const ExecutionRecord = Type.Object({
   org_id: Type.String(),
   /** As it was at the start, for texts that name the org. */
   org_name: Type.String(),
+  /** Likewise; executions that began before there was one have none. */
+  org_timezone: Type.Optional(Type.String()),
   agent_id: Type.String(),
   agent_name: Type.String(),
   agent_version: Type.Integer(),

@@ -56,7 +56,7 @@ export async function unopenedRecord(
   return executionRecord({
     id: newId('exe'),
     now,
-    orgName: 'Test org',
+    org: { name: 'Test org' },
     agent: { id: agentId, name: agent.name, version: 1, definition: agent.definition },
     event: {
       id: newId('evt'),

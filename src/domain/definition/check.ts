@@ -21,7 +21,7 @@ const EVENT: Shape = object({
 const RULE_ROOTS = {
   event: EVENT,
   now: object({ hour: value('integer'), weekday: value('enum', WEEKDAY_NAMES), iso: value('datetime') }),
-  org: object({ id: value('id'), tier: value('enum', TIERS) }),
+  org: object({ id: value('id'), name: value('string'), tier: value('enum', TIERS), timezone: value('string') }),
 };
 
 /** What texts can read beside the event's payload. */
@@ -29,7 +29,7 @@ const TEXT_ROOTS = {
   event: EVENT,
   agent: object({ id: value('id'), name: value('string') }),
   execution: object({ id: value('id'), url: value('string') }),
-  org: object({ id: value('id'), name: value('string') }),
+  org: object({ id: value('id'), name: value('string'), timezone: value('string') }),
 };
 
 function checkClients({ client_scope: scope, client_ids: ids }: AgentDefinition, findings: Findings): void {

@@ -148,7 +148,7 @@ async function openRetry(
     event,
     agent,
     now: context.clock.now(),
-    orgName: record.org_name,
+    org: { name: record.org_name, timezone: record.org_timezone },
     watched,
     attemptNo,
     retryOf: { id: record._id, root: record.root_id },

@@ -73,7 +73,7 @@ export function pastExecution(
     },
     agent: { id: agentId, name: 'Past agent', version: 1, definition: PAST },
     now: fields.created_at,
-    orgName: 'Test org',
+    org: { name: 'Test org' },
   });
   return { ...record, status: 'completed', completed_at: fields.created_at, start_pending: false, ...fields };
 }

@@ -151,6 +151,8 @@ describe('conditions', () => {
     { field: 'now.hour', operator: 'between', value: [8, 18] },
     { field: 'now.weekday', operator: 'not_in', value: ['saturday', 'sunday'] },
     { field: 'org.tier', operator: 'eq', value: 'enterprise' },
+    { field: 'org.name', operator: 'eq', value: 'Demo MSP' },
+    { field: 'org.timezone', operator: 'starts_with', value: 'Europe/' },
     {
       any: [
         { not: { field: 'event_payload.vip', operator: 'eq', value: true } },

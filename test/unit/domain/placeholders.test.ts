@@ -40,6 +40,8 @@ test.each([
   ['{{* decorator}}', 'Blocks, partials'],
   ['{{! comment }}', 'Blocks, partials'],
   ['{{else}}', 'not well formed'],
+  ['{{date event_payload.due_at "HH:mm" "Mars/Phobos"}}', 'not the name of a time zone'],
+  ['{{date event_payload.due_at "HH:mm" 9}}', 'not the name of a time zone'],
   ['{{@root.secret}}', 'plain dotted path'],
   ['{{../secret}}', 'plain dotted path'],
   ['{{this}}', 'plain dotted path'],
