@@ -1,7 +1,8 @@
 /** The step loop: one list of steps after another, each by its type. Order is decided here and nowhere else. */
 import { CancellationScope, CancelledFailure, patched, sleep } from '@temporalio/workflow';
 import type { PlanStep } from '../src/contracts/messages';
-import { evaluate } from '../src/domain/conditions';
+import type { Condition } from '../src/contracts/condition';
+import { evaluate, evaluateAsBefore } from '../src/domain/conditions';
 import { awaitDecision } from './approval-gate';
 import { errorOf, isStepFailure, triedOf } from './failures';
 import { isOutside, records, runOutside } from './policies';
@@ -26,6 +27,17 @@ interface Place {
 
 /** Since then delays are recorded when they begin; executions that began before run as they did. */
 const DELAYS_SHOWN = 'delays-shown';
+
+/** Since then texts are the same in every form of their letters; executions that began before go on as they did. */
+const LETTERS_COMPOSED = 'letters-composed';
+
+function doesHold(run: Run, condition: Condition, at: Date): boolean {
+  const scope = scopeOf(run);
+  const { holds } = evaluate(condition, scope, at);
+  // Hardly a text has other forms, so hardly a history has the mark.
+  const isSame = evaluateAsBefore(condition, scope, at).holds === holds;
+  return isSame || patched(LETTERS_COMPOSED) ? holds : !holds;
+}
 
 const isLight = (step: PlanStep): boolean => step.type === 'set_variables' && step.when === undefined;
 const isReady = (step: PlanStep): boolean => step.when === undefined && isOutside(step.type);
@@ -92,7 +104,7 @@ const armsOf = ({ branches = [], else: other }: PlanStep) => [
 async function runBranch(run: Run, step: PlanStep, place: Place): Promise<number> {
   const startedAt = workflowNow();
   const arms = armsOf(step);
-  const chosen = arms.find(({ when }) => when === null || evaluate(when, scopeOf(run), startedAt).holds);
+  const chosen = arms.find(({ when }) => when === null || doesHold(run, when, startedAt));
   const name = chosen?.name ?? null;
   const reason = chosen ? 'another branch was taken' : 'no branch was taken';
   notePure(run, step, { status: 'completed', output: { taken: name }, startedAt });
@@ -132,7 +144,7 @@ async function runDelay(run: Run, step: PlanStep): Promise<number> {
 function runStep(run: Run, turn: Turn): Promise<number> | number {
   const { step } = turn;
   run.current = step;
-  if (step.when !== undefined && !evaluate(step.when, scopeOf(run), workflowNow()).holds) {
+  if (step.when !== undefined && !doesHold(run, step.when, workflowNow())) {
     noteSkipped(run, step, 'its condition does not hold');
     return 0;
   }

@@ -12,12 +12,15 @@ interface Frame {
   data: unknown;
   now: Date;
   roots: boolean;
+  /** Compares texts as releases did that knew no other forms of letters. */
+  asBefore?: boolean;
 }
 
 interface Comparison {
   actual: unknown;
   expected: unknown;
   exact: boolean;
+  spell: Spell;
   now: Date;
 }
 
@@ -27,6 +30,7 @@ type Compare = (comparison: Comparison) => boolean;
 const HOLDS: Verdict = { holds: true };
 /** Structures in conditions are shallow; deeper ones count as different instead of exhausting the stack. */
 const DEPTH_MAX = 16;
+const ASCII = /^[\x20-\x7e]*$/;
 const NUMBER_TEXT = /^-?\d{1,15}(\.\d{1,9})?$/;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?$/i;
@@ -45,7 +49,21 @@ export const clockFacts = (now: Date): { hour: number; weekday: string; iso: str
 
 const isAbsent = (value: unknown): value is null | undefined => value === undefined || value === null;
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
-const fold = (text: string, exact: boolean): string => (exact ? text : text.toLowerCase());
+
+/** The spelling in which a text is compared. */
+type Spell = (text: string) => string;
+
+/** However its letters are put together they are the same: the "ü" of one character and that of two. */
+const composed: Spell = (text) => (ASCII.test(text) ? text : text.normalize('NFC'));
+
+/** Nor does case count: neither that of "ß" and "SS", of both small sigmas, nor of "İ" and "i". */
+const caseless: Spell = (text) =>
+  ASCII.test(text) ? text.toUpperCase() : composed(text).toLowerCase().replaceAll('i\u0307', 'i').toUpperCase();
+
+/** How texts were compared before their letters were put together. */
+const lowerCased: Spell = (text) => text.toLowerCase();
+const asWritten: Spell = (text) => text;
+const isBefore = (spell: Spell): boolean => spell === lowerCased || spell === asWritten;
 
 /** A number, or text that spells one: products write decimals either way. */
 function numberOf(value: unknown): number | undefined {
@@ -60,12 +78,16 @@ export function instantOf(value: unknown): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-function sameText(one: string, other: string, exact: boolean): boolean {
-  if (fold(one, exact) === fold(other, exact)) return true;
+function sameText(one: string, other: string, spell: Spell): boolean {
+  if (spell(one) === spell(other)) return true;
   return DATE_TIME.test(one) && DATE_TIME.test(other) && instantOf(one) === instantOf(other);
 }
 
-function sameStructure(one: Record<string, unknown>, other: Record<string, unknown>, same: typeof sameValue): boolean {
+function sameStructure(
+  one: Record<string, unknown>,
+  other: Record<string, unknown>,
+  same: (one: unknown, other: unknown) => boolean,
+): boolean {
   if (Array.isArray(one) !== Array.isArray(other)) return false;
   const keys = Object.keys(one);
   return (
@@ -80,25 +102,23 @@ function sameScalar(one: unknown, other: unknown): boolean {
   return number !== undefined && number === numberOf(other);
 }
 
-/** Equality as authors mean it: absent is null, `5` is `"5"`, text ignores case unless `exact`. */
-function sameValue(one: unknown, other: unknown, exact = false, depth = 0): boolean {
+/** Equality as authors mean it: absent is null, `5` is `"5"`, text is the same in the same spelling. */
+function sameValue(one: unknown, other: unknown, spell: Spell, depth = 0): boolean {
   if (isAbsent(one) || isAbsent(other)) return isAbsent(one) && isAbsent(other);
-  if (typeof one === 'string' && typeof other === 'string') return sameText(one, other, exact);
+  if (typeof one === 'string' && typeof other === 'string') return sameText(one, other, spell);
   if (!isObject(one) || !isObject(other)) return sameScalar(one, other);
-  return depth < DEPTH_MAX && sameStructure(one, other, (left, right) => sameValue(left, right, exact, depth + 1));
+  return depth < DEPTH_MAX && sameStructure(one, other, (left, right) => sameValue(left, right, spell, depth + 1));
 }
 
-const isOneOf: Compare = ({ actual, expected, exact }) => {
+const isOneOf: Compare = ({ actual, expected, spell }) => {
   if (!Array.isArray(expected)) return false;
   const values: unknown[] = Array.isArray(actual) ? actual : [actual];
-  return values.some((value) => expected.some((candidate) => sameValue(value, candidate, exact)));
+  return values.some((value) => expected.some((candidate) => sameValue(value, candidate, spell)));
 };
 
-const contains: Compare = ({ actual, expected, exact }) => {
-  if (Array.isArray(actual)) return actual.some((element) => sameValue(element, expected, exact));
-  return (
-    typeof actual === 'string' && typeof expected === 'string' && fold(actual, exact).includes(fold(expected, exact))
-  );
+const contains: Compare = ({ actual, expected, spell }) => {
+  if (Array.isArray(actual)) return actual.some((element) => sameValue(element, expected, spell));
+  return typeof actual === 'string' && typeof expected === 'string' && spell(actual).includes(spell(expected));
 };
 
 function isEmpty(value: unknown): boolean {
@@ -116,8 +136,8 @@ const onNumbers =
 
 const onTexts =
   (compare: (actual: string, expected: string) => boolean): Compare =>
-  ({ actual, expected, exact }) =>
-    typeof actual === 'string' && typeof expected === 'string' && compare(fold(actual, exact), fold(expected, exact));
+  ({ actual, expected, spell }) =>
+    typeof actual === 'string' && typeof expected === 'string' && compare(spell(actual), spell(expected));
 
 const onInstants =
   (compare: (actual: number, expected: number) => boolean): Compare =>
@@ -142,17 +162,17 @@ const isWithinLast: Compare = ({ actual, expected, now }) => {
   return at <= now.getTime() && at >= now.getTime() - length;
 };
 
-const matches: Compare = ({ actual, expected, exact }) =>
+const matches: Compare = ({ actual, expected, exact, spell }) =>
   typeof actual === 'string' &&
   typeof expected === 'string' &&
-  matchesPattern(expected, actual, { caseSensitive: exact });
+  matchesPattern(expected, isBefore(spell) ? actual : composed(actual), { caseSensitive: exact });
 
 const not =
   (compare: Compare): Compare =>
   (comparison) =>
     !compare(comparison);
 
-const equals: Compare = ({ actual, expected, exact }) => sameValue(actual, expected, exact);
+const equals: Compare = ({ actual, expected, spell }) => sameValue(actual, expected, spell);
 
 const COMPARE: Record<Exclude<Operator, ChangeOperator>, Compare> = {
   eq: equals,
@@ -202,6 +222,11 @@ function didChange(name: string, changed: unknown, previous: unknown): boolean {
 const lookUp = (frame: Frame, path: string): unknown =>
   frame.roots && path.startsWith('now.') ? readPath({ now: clockFacts(frame.now) }, path) : readPath(frame.data, path);
 
+function spellOf({ case_sensitive: exact }: Filter, { asBefore }: Frame): Spell {
+  if (exact) return asBefore ? asWritten : composed;
+  return asBefore ? lowerCased : caseless;
+}
+
 function checkChange(rule: Filter, frame: Frame): Verdict {
   const envelope = envelopeOf(rule.field);
   const changed = lookUp(frame, envelope.changed);
@@ -211,7 +236,7 @@ function checkChange(rule: Filter, frame: Frame): Verdict {
   ];
   const holds =
     didChange(envelope.name, changed, previous) &&
-    (rule.operator === 'changed' || sameValue(seen, rule.value, rule.case_sensitive));
+    (rule.operator === 'changed' || sameValue(seen, rule.value, spellOf(rule, frame)));
   return holds ? HOLDS : { holds, rule, actual: seen };
 }
 
@@ -220,7 +245,8 @@ function checkRule(rule: Filter, frame: Frame): Verdict {
   const actual = lookUp(frame, rule.field);
   // A rule with an operator this release does not know never holds: an agent must not run by mistake.
   const compare = Object.hasOwn(COMPARE, rule.operator) ? COMPARE[rule.operator] : () => false;
-  const holds = compare({ actual, expected: rule.value, exact: rule.case_sensitive === true, now: frame.now });
+  const exact = rule.case_sensitive === true;
+  const holds = compare({ actual, expected: rule.value, exact, spell: spellOf(rule, frame), now: frame.now });
   return holds ? HOLDS : { holds, rule, actual };
 }
 
@@ -250,6 +276,10 @@ const failedGroup = (rule: Condition, frame: Frame): Verdict => ({
 /** Evaluates a condition over its roots (`event_payload`, `event`, `org`, `steps`, `vars`); `now.*` comes from `now`. */
 export const evaluate = (condition: Condition, scope: unknown, now: Date): Verdict =>
   check(condition, { data: scope, now, roots: true });
+
+/** The same as releases before did: a workflow that began then must go on as it did. */
+export const evaluateAsBefore = (condition: Condition, scope: unknown, now: Date): Verdict =>
+  check(condition, { data: scope, now, roots: true, asBefore: true });
 
 /** Holds a trigger's filters against the event's payload; all must hold, and none holds for every event. */
 export const matchesFilters = (filters: readonly Filter[], payload: unknown, now: Date): Verdict =>

@@ -1,6 +1,13 @@
 import * as fc from 'fast-check';
 import { OPERATORS, type Condition, type Operator } from '../../../src/contracts/condition';
-import { clockFacts, evaluate, instantOf, matchesFilters, pathsAsked } from '../../../src/domain/conditions';
+import {
+  clockFacts,
+  evaluate,
+  evaluateAsBefore,
+  instantOf,
+  matchesFilters,
+  pathsAsked,
+} from '../../../src/domain/conditions';
 
 const now = new Date('2026-11-20T22:40:00.000Z');
 const holds = (actual: unknown, operator: Operator, value?: unknown, exact?: boolean): boolean =>
@@ -19,6 +26,15 @@ test.each<Row>([
   ['5', 'eq', 5, true],
   [5, 'eq', '5.0', true],
   ['5', 'eq', '5.0', false],
+  ['Bu\u0308ro', 'eq', 'B\u00fcro', true],
+  ['Bu\u0308ro', 'contains', 'B\u00dcR', true],
+  ['Bu\u0308ro zu', 'matches', '^b\u00fcro .', true],
+  [['\u304b\u3099'], 'contains', '\u304c', true],
+  ['Stra\u00dfe 5', 'starts_with', 'STRASSE', true],
+  ['\u039f\u0394\u039f\u03a3 5', 'contains', '\u03bf\u03b4\u03bf\u03c3', true],
+  ['\u0130stanbul', 'in', ['istanbul'], true],
+  ['ISTANBUL', 'eq', 'istanbul', true],
+  ['resume', 'eq', 'r\u00e9sum\u00e9', false],
   [Number.NaN, 'eq', Number.NaN, false],
   [true, 'eq', true, true],
   ['true', 'eq', true, false],
@@ -279,4 +295,14 @@ test('each operator and its opposite never agree', () => {
       expect(holds(actual, one, value)).not.toBe(holds(actual, other, value));
     }),
   );
+});
+
+test.each([
+  ['Bu\u0308ro', 'B\u00fcro', false],
+  ['Stra\u00dfe', 'STRASSE', false],
+  ['B\u00fcro', 'B\u00dcRO', true],
+])('a workflow that began before compares %j with %j as it did', (name, value, expected) => {
+  const scope = { vars: { name } };
+  for (const operator of ['eq', 'contains', 'matches'] as const)
+    expect(evaluateAsBefore({ field: 'vars.name', operator, value }, scope, now).holds).toBe(expected);
 });
