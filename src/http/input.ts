@@ -20,10 +20,19 @@ export interface InputChecks {
   body: Validator | null;
 }
 
-/** The parameters as sent: text, or a list of what was given more than once. */
+/**
+ * The parameters as sent: text, or a list of what was given more than once. What is encoded in another character set would
+ * be another text than was asked for, which nothing has and every `ne` finds.
+ */
 function queryOf({ url }: Request): Record<string, unknown> {
   const start = url.indexOf('?');
-  return start < 0 ? {} : parseQuery(url.slice(start + 1));
+  if (start < 0) return {};
+  try {
+    decodeURIComponent(url.slice(start));
+  } catch {
+    throw problem('invalid_parameter', { message: 'The query is not valid percent-encoding of UTF-8.' });
+  }
+  return parseQuery(url.slice(start + 1));
 }
 
 /** Many clients repeat a parameter for each of its values unless they are told otherwise. */
@@ -100,13 +109,13 @@ export function readInput(route: InputChecks, request: Request, way: Way | undef
   const sent = { query: queryOf(request), body: request.body as unknown };
   check(singleValued(sent.query, route.operation), route.operation, 'query');
   const { query, body } = way ? raised(route, sent, way) : sent;
-  check(named(route.query ? route.query(query) : noParameters(query)), route.operation, 'query');
+  check(named(route.query ? route.query(query) : noParameters(query), query), route.operation, 'query');
   return { query, params, body: readBody(route, body, params, textOfNumbers(request)) };
 }
 
 /** A request of an older version, checked as that version has it and then made one of the latest. */
 function raised({ operation }: InputChecks, sent: Sent, way: Way): Sent {
-  if (way.query) check(named(way.query(sent.query)), operation, 'query');
+  if (way.query) check(named(way.query(sent.query), sent.query), operation, 'query');
   if (way.body) {
     check(shapeFindings(sent.body), operation, 'body');
     check(way.body(sent.body ?? {}), operation, 'body');
@@ -114,9 +123,21 @@ function raised({ operation }: InputChecks, sent: Sent, way: Way): Sent {
   return way.up(sent);
 }
 
+/** In an address a plus is a space, which is what is left of the offset of a moment. */
+const OFFSET_WITHOUT_PLUS = /T[\d:.]+ \d{2}:\d{2}$/;
+
 /** Query findings name the parameter, not a pointer. */
-const named = (findings: Finding[]): Finding[] =>
-  findings.map((finding) => ({ ...finding, path: finding.path.replace(/^\//, '') }));
+const named = (findings: Finding[], query: Record<string, unknown>): Finding[] =>
+  findings.map((finding) => {
+    const path = finding.path.replace(/^\//, '');
+    const given = query[path];
+    const hasLostPlus = finding.code === 'format' && typeof given === 'string' && OFFSET_WITHOUT_PLUS.test(given);
+    return {
+      ...finding,
+      path,
+      message: `${finding.message}${hasLostPlus ? '; write the + of its offset as %2B' : ''}`,
+    };
+  });
 
 const notFoundCode = (operation: Operation) =>
   operation.errors?.find((code) => code.endsWith('not_found')) ?? 'not_found';

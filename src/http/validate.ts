@@ -92,6 +92,18 @@ const known = (names: string[]): string =>
 type Wording = (error: ErrorObject) => { message: string; path?: string; suggestion?: string | undefined };
 const param = (error: ErrorObject, name: string): unknown => (error.params as Record<string, unknown>)[name];
 
+/** Domains with other letters have a name in ASCII, too, and only that is taken: `bücher.de` is `xn--bcher-kva.de`. */
+function addressWording(address: string): ReturnType<Wording> {
+  const at = address.lastIndexOf('@') + 1;
+  const asUrl = `http://${address.slice(at)}`;
+  const domain = URL.canParse(asUrl) ? new URL(asUrl) : null;
+  const inAscii = `${address.slice(0, at)}${domain?.host ?? ''}`;
+  const isMeant = at > 0 && domain?.pathname === '/' && inAscii !== address && EMAIL.test(inAscii);
+  return isMeant
+    ? { message: 'must be a mail address with its domain in ASCII', suggestion: inAscii }
+    : { message: 'must be a mail address' };
+}
+
 const WORDINGS: Record<string, Wording> = {
   required: (error) => ({
     message: `${String(param(error, 'missingProperty'))} is required`,
@@ -128,7 +140,10 @@ const WORDINGS: Record<string, Wording> = {
   minProperties: (error) => ({
     message: error.instancePath === '' ? 'name at least one field' : (error.message ?? 'is empty'),
   }),
-  format: (error) => ({ message: `must be a ${String(param(error, 'format'))}` }),
+  format: (error) => {
+    const format = String(param(error, 'format'));
+    return format === 'email' ? addressWording(textOf(error.data)) : { message: `must be a ${format}` };
+  },
   pattern: (error) => {
     const { description } = (error.parentSchema ?? {}) as { description?: string };
     const wanted = description === undefined ? '' : ` (${description})`;

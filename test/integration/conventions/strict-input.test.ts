@@ -28,6 +28,35 @@ test.each(['0x3E8', '%20', ''])('number.gte=%s is no number', async (text) => {
   expect((await org.call('GET', `/psa/api/tickets?number.gte=${text}`)).status).toBe(400);
 });
 
+test.each(['cf.city=M%FCnchen', 'cf.city.ne=%ED%A0%80', 'cf.city=100%'])(
+  '%s is not percent-encoded UTF-8: it is refused, not read as another text',
+  async (query) => {
+    const refused = await org.call('GET', `/psa/api/tickets?${query}`);
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('percent-encoding') as string]);
+    expect((await org.call('GET', '/psa/api/tickets?cf.city=M%C3%BCnchen+100%25')).status).toBe(200);
+  },
+);
+
+test('a moment whose offset lost its plus on the way says what to write', async () => {
+  for (const [path, name] of [
+    ['/psa/api/tickets', 'createdAt.gte'],
+    ['/agents/api/executions', 'from'],
+  ] as const) {
+    const refused = await org.call('GET', `${path}?${name}=2026-11-23T10:00:00+11:00`);
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('+ of its offset as %2B') as string]);
+    expect((await org.call('GET', `${path}?${name}=2026-11-23T10:00:00%2B11:00`)).status).toBe(200);
+  }
+});
+
+test.each([
+  ['kunde@bücher.de', 'must be a mail address with its domain in ASCII', { suggestion: 'kunde@xn--bcher-kva.de' }],
+  ['kunde', 'must be a mail address', {}],
+])('of %s as a mail address is said what to send', async (email, message, more) => {
+  const refused = await org.call('POST', '/console/api/users', { email, displayName: 'K', roleIds: ['r'] });
+  expect(refused.status).toBe(400);
+  expect(refused.body).toMatchObject({ details: { errors: [{ path: '/email', message, ...more }] } });
+});
+
 test('numbers, truth values and those of custom fields are read from their text', async () => {
   for (const query of ['limit=5', 'includeDeleted=true', 'number.gte=1000', 'cf.tier.exists=false'])
     expect([query, (await org.call('GET', `/psa/api/tickets?${query}`)).status]).toEqual([query, 200]);
