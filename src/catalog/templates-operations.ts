@@ -66,9 +66,9 @@ const deviceOffline = define({
           name: 'night',
           when: {
             any: [
-              { field: 'now.hour', operator: 'lt', value: 7 },
-              { field: 'now.hour', operator: 'gte', value: 18 },
-              { field: 'now.weekday', operator: 'in', value: ['saturday', 'sunday'] },
+              { field: 'now.local_hour', operator: 'lt', value: 7 },
+              { field: 'now.local_hour', operator: 'gte', value: 18 },
+              { field: 'now.local_weekday', operator: 'in', value: ['saturday', 'sunday'] },
             ],
           },
           steps: [

@@ -3,6 +3,7 @@ import type { Condition, Filter, Operator } from '../contracts/condition';
 import { parseDuration } from './durations';
 import { readPath } from './paths';
 import { matchesPattern } from './pattern';
+import type { ZoneOffset } from './time-zones';
 
 /** Whether a rule held and, if not, which one failed and what it saw. For a group, `actual` is a map of its fields. */
 export type Verdict = { holds: true } | { holds: false; rule: Condition; actual: unknown };
@@ -30,6 +31,7 @@ type Compare = (comparison: Comparison) => boolean;
 const HOLDS: Verdict = { holds: true };
 /** Structures in conditions are shallow; deeper ones count as different instead of exhausting the stack. */
 const DEPTH_MAX = 16;
+const MINUTE_MS = 60_000;
 const ASCII = /^[\x20-\x7e]*$/;
 const NUMBER_TEXT = /^-?\d{1,15}(\.\d{1,9})?$/;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
@@ -37,15 +39,30 @@ const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{
 const ZONE = /(Z|[+-]\d{2}:\d{2})$/i;
 const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const;
 
+/** Where a scope has the offsets of the org's zone. */
+export const OFFSETS = 'org.offsets';
+
 /** The days `now.weekday` can name, Monday first. */
 export const WEEKDAY_NAMES = [...WEEKDAYS.slice(1), WEEKDAYS[0]];
 
-/** What conditions can ask about the moment of their evaluation, in UTC: nothing else is the same on every worker. */
-export const clockFacts = (now: Date): { hour: number; weekday: string; iso: string } => ({
-  hour: now.getUTCHours(),
-  weekday: WEEKDAYS[now.getUTCDay()] ?? '',
-  iso: now.toISOString(),
-});
+/** The clock on the wall of an org, by the offsets it is told; in UTC without any. */
+function localClock(now: Date, offsets: unknown): Date {
+  const known = Array.isArray(offsets) ? (offsets as ZoneOffset[]) : [];
+  const { minutes = 0 } = known.findLast(({ since }) => since <= now.getTime()) ?? known[0] ?? {};
+  return new Date(now.getTime() + minutes * MINUTE_MS);
+}
+
+/** What conditions can ask about the moment of their evaluation: in UTC and, as `local_…`, by the clock of the org. */
+export const clockFacts = (now: Date, offsets?: unknown) => {
+  const local = localClock(now, offsets);
+  return {
+    hour: now.getUTCHours(),
+    weekday: WEEKDAYS[now.getUTCDay()] ?? '',
+    local_hour: local.getUTCHours(),
+    local_weekday: WEEKDAYS[local.getUTCDay()] ?? '',
+    iso: now.toISOString(),
+  };
+};
 
 const isAbsent = (value: unknown): value is null | undefined => value === undefined || value === null;
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
@@ -220,7 +237,9 @@ function didChange(name: string, changed: unknown, previous: unknown): boolean {
 }
 
 const lookUp = (frame: Frame, path: string): unknown =>
-  frame.roots && path.startsWith('now.') ? readPath({ now: clockFacts(frame.now) }, path) : readPath(frame.data, path);
+  frame.roots && path.startsWith('now.')
+    ? readPath({ now: clockFacts(frame.now, readPath(frame.data, OFFSETS)) }, path)
+    : readPath(frame.data, path);
 
 function spellOf({ case_sensitive: exact }: Filter, { asBefore }: Frame): Spell {
   if (exact) return asBefore ? asWritten : composed;

@@ -3,7 +3,7 @@ import type { AgentDefinition } from '../contracts/agent';
 import type { Condition } from '../contracts/condition';
 import type { PlanStep } from '../contracts/messages';
 import type { BranchStep, Step } from '../contracts/step';
-import { pathsAsked } from './conditions';
+import { OFFSETS, pathsAsked } from './conditions';
 import { durationMs } from './durations';
 
 /** How long a gate waits unless its step says otherwise. */
@@ -43,7 +43,7 @@ export const flattenSteps = (steps: readonly Step[], prefix = ''): Slot[] =>
   });
 
 function ask(drafting: Drafting, condition: Condition): Condition {
-  for (const path of pathsAsked(condition)) drafting.asked.add(path);
+  for (const path of pathsAsked(condition)) drafting.asked.add(path.startsWith('now.local_') ? OFFSETS : path);
   return condition;
 }
 

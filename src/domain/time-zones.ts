@@ -62,3 +62,49 @@ export function wallClock(ms: number, zone: string): WallClock {
     offset: offset === '' || offset === '+00:00' ? 'UTC' : offset,
   };
 }
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+/** Longer than executions last; behind that the last offset counts. */
+const DAYS_AHEAD = 800;
+
+/** How far the clocks of a zone are from UTC, in minutes, since a moment. */
+export interface ZoneOffset {
+  since: number;
+  minutes: number;
+}
+
+function minutesAt(ms: number, zone: string): number {
+  const [sign, hours = 0, minutes = 0] = wallClock(ms, zone).offset.split(/(?<=[+-])|:/);
+  return hours === 0 && minutes === 0 ? 0 : (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
+}
+
+/** The first minute that has the offset of the end: clocks change once in a day. */
+function changeBetween(start: number, end: number, zone: string): number {
+  const after = minutesAt(end, zone);
+  let [before, found] = [start, end];
+  while (found - before > MINUTE_MS) {
+    const middle = before + Math.floor((found - before) / 2 / MINUTE_MS) * MINUTE_MS;
+    if (minutesAt(middle, zone) === after) found = middle;
+    else before = middle;
+  }
+  return found;
+}
+
+const tables = new Map<string, ZoneOffset[]>();
+
+/** The offsets of a zone from a day on: what workflows are told, who must read the same in every replay. */
+export function offsetsOf(zone: string, now: Date): ZoneOffset[] {
+  const day = Math.floor(now.getTime() / DAY_MS) * DAY_MS;
+  const name = `${day} ${zone}`;
+  const before = tables.get(name);
+  if (before) return before;
+  const offsets: ZoneOffset[] = [{ since: day, minutes: minutesAt(day, zone) }];
+  for (let at = day; at < day + DAYS_AHEAD * DAY_MS; at += DAY_MS) {
+    const minutes = minutesAt(at + DAY_MS, zone);
+    if (minutes !== offsets.at(-1)?.minutes) offsets.push({ since: changeBetween(at, at + DAY_MS, zone), minutes });
+  }
+  if (tables.size >= CACHED_MAX) tables.clear();
+  tables.set(name, offsets);
+  return offsets;
+}

@@ -1,5 +1,6 @@
 /** What templates and conditions may know about an org. It hardly ever changes, so a few seconds' memory is enough. */
 import type { Context } from '../context';
+import { offsetsOf, type ZoneOffset } from '../domain/time-zones';
 import { readTenant } from '../store/tenants';
 import { createMemory } from './memory';
 
@@ -8,6 +9,7 @@ export interface OrgFacts {
   tier: string;
   name: string;
   timezone: string;
+  offsets: ZoneOffset[];
 }
 
 const remembered = createMemory<OrgFacts>();
@@ -18,7 +20,7 @@ export async function orgFacts(context: Context, orgId: string): Promise<OrgFact
   if (known) return known;
   const tenant = await readTenant(context.store, orgId);
   const { tier = 'standard', name = orgId, timezone = 'UTC' } = tenant ?? {};
-  const facts: OrgFacts = { id: orgId, tier, name, timezone };
+  const facts: OrgFacts = { id: orgId, tier, name, timezone, offsets: offsetsOf(timezone, context.clock.now()) };
   remembered.keep(context, orgId, facts);
   return facts;
 }

@@ -28,3 +28,17 @@ test('a text names a time by the clock of the org, also in a retry', async () =>
   const again = await waitForExecution(org, text(retried.body['id']), ['failed']);
   expect(list(again['steps'])[0]?.['output']).toEqual({ due: '21.11.2026 01:00' });
 });
+
+test('an agent and its steps know what time it is where the org is', async () => {
+  const org = await harness.newOrg();
+  // As many hours ahead as make it half a day later: no clock shows the same hour there.
+  await changeTenant(harness.store, org.id, { timezone: 'Etc/GMT-12' });
+  const isLocal = () => {
+    const hours = [0, 1].map((later) => (new Date().getUTCHours() + 12 + later) % 24);
+    return { field: 'now.local_hour', operator: 'in', value: hours };
+  };
+  const step = { type: 'set_variables', id: 'local', values: { done: true }, when: isLocal() };
+  await activeAgent(org, { ...definitionWith([step]), conditions: [isLocal()] });
+  const done = await waitForExecution(org, await run(org), ['completed']);
+  expect(text(list(done['steps'])[0]?.['status'])).toBe('completed');
+});

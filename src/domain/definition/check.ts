@@ -20,7 +20,13 @@ const EVENT: Shape = object({
 /** What rules can read beside the event's payload. */
 const RULE_ROOTS = {
   event: EVENT,
-  now: object({ hour: value('integer'), weekday: value('enum', WEEKDAY_NAMES), iso: value('datetime') }),
+  now: object({
+    hour: value('integer'),
+    weekday: value('enum', WEEKDAY_NAMES),
+    local_hour: value('integer'),
+    local_weekday: value('enum', WEEKDAY_NAMES),
+    iso: value('datetime'),
+  }),
   org: object({ id: value('id'), name: value('string'), tier: value('enum', TIERS), timezone: value('string') }),
 };
 

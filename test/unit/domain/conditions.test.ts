@@ -8,6 +8,7 @@ import {
   matchesFilters,
   pathsAsked,
 } from '../../../src/domain/conditions';
+import { offsetsOf } from '../../../src/domain/time-zones';
 
 const now = new Date('2026-11-20T22:40:00.000Z');
 const holds = (actual: unknown, operator: Operator, value?: unknown, exact?: boolean): boolean =>
@@ -222,7 +223,8 @@ describe('groups', () => {
 });
 
 test('now comes from the argument, in UTC, and cannot be replaced by data', () => {
-  expect(clockFacts(now)).toEqual({ hour: 22, weekday: 'friday', iso: '2026-11-20T22:40:00.000Z' });
+  const local = { local_hour: 22, local_weekday: 'friday' };
+  expect(clockFacts(now)).toEqual({ hour: 22, weekday: 'friday', ...local, iso: '2026-11-20T22:40:00.000Z' });
   const weekday: Condition = { field: 'now.weekday', operator: 'eq', value: 'friday' };
   expect(evaluate(weekday, { now: { weekday: 'monday' } }, now).holds).toBe(true);
 });
@@ -305,4 +307,28 @@ test.each([
   const scope = { vars: { name } };
   for (const operator of ['eq', 'contains', 'matches'] as const)
     expect(evaluateAsBefore({ field: 'vars.name', operator, value }, scope, now).holds).toBe(expected);
+});
+
+test.each([
+  ['Asia/Tokyo', '2026-11-20T16:00:00Z', 1, 'saturday'],
+  ['America/Sao_Paulo', '2026-11-21T02:59:59Z', 23, 'friday'],
+  ['Asia/Kathmandu', '2026-11-20T18:14:59Z', 23, 'friday'],
+  ['Asia/Kathmandu', '2026-11-20T18:15:00Z', 0, 'saturday'],
+  ['Europe/Berlin', '2027-03-28T00:59:59Z', 1, 'sunday'],
+  ['Europe/Berlin', '2027-03-28T01:00:00Z', 3, 'sunday'],
+  ['Europe/Berlin', '2027-10-31T00:59:59Z', 2, 'sunday'],
+  ['Europe/Berlin', '2027-10-31T01:00:00Z', 2, 'sunday'],
+  ['Australia/Sydney', '2027-04-03T15:59:59Z', 2, 'sunday'],
+  ['Australia/Sydney', '2027-04-03T16:00:00Z', 2, 'sunday'],
+  ['Australia/Sydney', '2027-04-03T17:00:00Z', 3, 'sunday'],
+  ['UTC', '2026-11-20T23:00:00Z', 23, 'friday'],
+])('in %s it is at %s %i o’clock on a %s', (zone, moment, hour, weekday) => {
+  const scope = { org: { offsets: offsetsOf(zone, now) } };
+  const condition: Condition = {
+    all: [
+      { field: 'now.local_hour', operator: 'eq', value: hour },
+      { field: 'now.local_weekday', operator: 'eq', value: weekday },
+    ],
+  };
+  expect(evaluate(condition, scope, new Date(moment))).toEqual({ holds: true });
 });
