@@ -216,7 +216,7 @@ const isolation = define({
 
 export const OPERATIONS_TEMPLATES: Template[] = [
   template('tpl_sla_escalation', 'operations', '1.1.0', slaEscalation),
-  template('tpl_server_offline', 'operations', '1.1.0', deviceOffline),
+  template('tpl_server_offline', 'operations', '1.2.0', deviceOffline),
 ];
 
 export const SECURITY_TEMPLATES: Template[] = [
