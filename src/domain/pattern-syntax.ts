@@ -24,6 +24,7 @@ class PatternError extends Error {}
 interface Reader {
   chars: string[];
   at: number;
+  mayNest: boolean;
 }
 
 type Range = readonly [number, number];
@@ -176,7 +177,7 @@ function readRepeat(reader: Reader): Node {
   if (body.kind === 'assertion') throw new PatternError('A position such as ^ or \\b cannot be repeated.');
   // Lazy quantifiers find the same texts; only how much they take differs, and nobody asks for that here.
   takeIf(reader, '?');
-  if (counts.max === Infinity && isUnbounded(body)) {
+  if (!reader.mayNest && counts.max === Infinity && isUnbounded(body)) {
     throw new PatternError('A repetition inside a repetition, such as (a+)+, is not supported.');
   }
   return { kind: 'repeat', body, ...counts };
@@ -196,10 +197,16 @@ function readChoice(reader: Reader): Node {
   return options.length === 1 && options[0] ? options[0] : { kind: 'choice', options };
 }
 
+/** What a pattern may hold beyond what conditions take. */
+export interface Dialect {
+  /** Repetitions inside repetitions, such as (-[a-z]+)*. */
+  mayNest?: boolean;
+}
+
 /** The tree of a pattern, or what is wrong with it in a sentence. */
-export function parsePattern(source: string): { node: Node } | { problem: string } {
+export function parsePattern(source: string, { mayNest = false }: Dialect = {}): { node: Node } | { problem: string } {
   if (source.length > PATTERN_MAX) return { problem: `A pattern may have at most ${PATTERN_MAX} characters.` };
-  const reader: Reader = { chars: Array.from(source), at: 0 };
+  const reader: Reader = { chars: Array.from(source), at: 0, mayNest };
   try {
     const node = readChoice(reader);
     if (peek(reader) === ')') return { problem: 'There is a ")" without its "(".' };

@@ -3,7 +3,7 @@
  * translated into a small machine whose states advance together over the text, so time grows linearly with the text
  * whatever the pattern. This runs inside workflows, where a runaway expression would block the worker.
  */
-import { parsePattern, type CharSet, type Node } from './pattern-syntax';
+import { parsePattern, type CharSet, type Dialect, type Node } from './pattern-syntax';
 
 /** Text beyond this length is not looked at. */
 const TEXT_MAX = 10_000;
@@ -85,8 +85,8 @@ function translate(node: Node, program: Instruction[]): void {
   }
 }
 
-function compile(source: string): { program: Instruction[] } | { problem: string } {
-  const parsed = parsePattern(source);
+function compile(source: string, dialect: Dialect): { program: Instruction[] } | { problem: string } {
+  const parsed = parsePattern(source, dialect);
   if ('problem' in parsed) return parsed;
   const program: Instruction[] = [];
   try {
@@ -100,8 +100,8 @@ function compile(source: string): { program: Instruction[] } | { problem: string
 }
 
 /** What is wrong with a pattern, in a sentence, or `undefined` when it can be used. */
-export function patternProblem(source: string): string | undefined {
-  const compiled = compile(source);
+export function patternProblem(source: string, dialect: Dialect = {}): string | undefined {
+  const compiled = compile(source, dialect);
   return 'problem' in compiled ? compiled.problem : undefined;
 }
 
@@ -221,8 +221,12 @@ class Machine {
 }
 
 /** Whether the pattern occurs anywhere in the text. A pattern that cannot be used occurs nowhere. */
-export function matchesPattern(source: string, text: string, { caseSensitive }: { caseSensitive: boolean }): boolean {
-  const compiled = compile(source);
+export function matchesPattern(
+  source: string,
+  text: string,
+  { caseSensitive, ...dialect }: Dialect & { caseSensitive: boolean },
+): boolean {
+  const compiled = compile(source, dialect);
   if ('problem' in compiled) return false;
   const tape: Tape = { chars: Array.from(text.slice(0, TEXT_MAX)), isCut: text.length > TEXT_MAX };
   return new Machine(compiled.program, tape).run(caseSensitive);

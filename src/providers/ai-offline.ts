@@ -1,19 +1,20 @@
 /** The provider without a model: deterministic, useful, and it never pretends to be one. */
 import type { Ai, AiAnswer, AiRequest } from './ai';
-import { checkerOf } from './ai-schema';
+import { checkerOf, inTime } from './ai-schema';
 import { fillSchema } from './ai-fill';
 import { ProviderError, type Usage } from './error';
 import { dataOf } from './prompt';
 import { summarise } from './text-words';
 
 const CHARACTERS_PER_TOKEN = 3.5;
+const FILL_MS_MAX = 1_000;
 const SUMMARY = { sentences: 3, length: 600 };
 
 const tokensOf = (...texts: string[]): number => Math.ceil(texts.join('').length / CHARACTERS_PER_TOKEN);
 
 function answerSchema(schema: Record<string, unknown>, text: string, spent: (answer: string) => Usage) {
   const check = checkerOf(schema);
-  const object = fillSchema(schema, text);
+  const object = inTime(() => fillSchema(schema, text), FILL_MS_MAX);
   const checked = check(object);
   const answer = JSON.stringify(object);
   if (!checked.ok)

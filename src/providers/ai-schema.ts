@@ -1,6 +1,8 @@
 /** Answers checked against a JSON Schema, and the repairs that cost nothing. */
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020';
+import type { ErrorObject } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
+import { schemaCompiler } from '../domain/json-schema';
+import { TookTooLong, withinMs } from './time-limit';
 import { ProviderError } from './error';
 
 /** What became of an answer: an object that fits, or the reasons it does not. */
@@ -11,6 +13,8 @@ export type Checker = (value: unknown) => Checked;
 
 const CHECKERS_MAX = 200;
 const PROBLEMS_MAX = 10;
+/** Schemas that refer to themselves several times over double the work with each level of an answer. */
+const CHECK_MS_MAX = 500;
 const checkers = new Map<string, Checker>();
 
 function describe(errors: readonly ErrorObject[] | null | undefined): string {
@@ -26,10 +30,22 @@ function describe(errors: readonly ErrorObject[] | null | undefined): string {
   return lines.join('; ');
 }
 
+/** Work whose length a schema decides, ended when it takes too long. */
+export function inTime<Done>(work: () => Done, timeoutMs = CHECK_MS_MAX): Done {
+  try {
+    return withinMs(timeoutMs, work);
+  } catch (error) {
+    if (!(error instanceof TookTooLong)) throw error;
+    throw new ProviderError('invalid_input', 'The output schema takes too long to apply; make it simpler', {
+      cause: error,
+    });
+  }
+}
+
 function compile(schema: Record<string, unknown>): Checker {
-  // The dialect named in a schema is not loaded here, and one instance must never meet two schemas of one `$id`.
+  // The dialect named in a schema is not loaded here.
   const { $schema: _dialect, ...body } = schema;
-  const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false });
+  const ajv = schemaCompiler('stored', { allErrors: true });
   // Later steps rely on what the schema promises; formats nobody knows are left alone.
   addFormats(ajv, { mode: 'fast' });
   try {
@@ -37,7 +53,7 @@ function compile(schema: Record<string, unknown>): Checker {
     return (value) => {
       if (typeof value !== 'object' || value === null || Array.isArray(value))
         return { ok: false, problems: '(the whole answer) must be a JSON object' };
-      return validate(value)
+      return inTime(() => validate(value))
         ? { ok: true, object: value as Record<string, unknown> }
         : { ok: false, problems: describe(validate.errors) };
     };

@@ -8,7 +8,7 @@ import { mayMove, movesFrom } from '../../domain/agent-status';
 import { AGENT_CAP } from '../../domain/credits';
 import { checkDefinition } from '../../domain/definition/check';
 import { matchesVersion, recordTag, weakTag } from '../../domain/etag';
-import { schemaProblem } from '../../domain/json-schema';
+import { schemaProblems } from '../../domain/json-schema';
 import * as store from '../../store/agents';
 import { untilWon } from '../../store/lost-race';
 import { readTenant } from '../../store/tenants';
@@ -29,7 +29,7 @@ export const definitionOf = (body: CreateAgent): AgentDefinition => ({
 
 /** Refuses a definition that could not run, with a pointer to each fault; nothing of it is stored. */
 export function checked(definition: AgentDefinition): AgentDefinition {
-  const findings = checkDefinition(definition, eventCatalog, schemaProblem);
+  const findings = checkDefinition(definition, eventCatalog, schemaProblems());
   if (findings.length === 0) return definition;
   const [first] = findings;
   const message =

@@ -158,6 +158,14 @@ describe('with a schema', () => {
   });
 });
 
+test('a schema that branches into itself is ended', async () => {
+  const child = { $ref: '#/$defs/node' };
+  const names = Array.from({ length: 30 }, (_, at) => `part_${at}`);
+  const node = { type: 'object', properties: Object.fromEntries(names.map((name) => [name, child])), required: names };
+  const schema = { type: 'object', properties: { tree: child }, required: ['tree'], $defs: { node } };
+  await expect(ai.generate(request({ schema }))).rejects.toMatchObject({ kind: 'invalid_input' });
+});
+
 describe('a prompt', () => {
   test('keeps outside text inside its fence', () => {
     const prompt = buildPrompt({
