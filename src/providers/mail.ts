@@ -42,10 +42,19 @@ function oneLine(value: string, what: string): string {
   return value;
 }
 
+/**
+ * True when the address is all there is, or stands in brackets behind the name. The parser finds one anywhere and takes
+ * what follows for a comment: a value before a fixed `@example.com` would lead the mail elsewhere.
+ */
+const endsIn = (line: string, address: string): boolean => line === address || line.endsWith(`<${address}>`);
+
 /** Exactly one mailbox: a list would make one delivery succeed and fail at once. */
 function mailbox(text: string, what: string): { name: string; address: string } {
-  const [first, ...others] = addressparser(oneLine(text, what), { flatten: true });
-  if (!first?.address || others.length > 0 || !isMailAddress(first.address))
+  const line = oneLine(text, what)
+    .replace(/[\s,;]+$/, '')
+    .trim();
+  const [first, ...others] = addressparser(line, { flatten: true });
+  if (!first?.address || others.length > 0 || !isMailAddress(first.address) || !endsIn(line, first.address))
     throw invalid(`The ${what} must be one mail address`);
   return { name: first.name, address: first.address };
 }

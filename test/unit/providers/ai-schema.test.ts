@@ -11,7 +11,10 @@ function timed<Done>(work: () => Done): { done: Done; ms: number } {
 test('patterns hold, and each is its own', () => {
   const check = checkerOf({ type: 'object', properties: { a: { pattern: '^\\d+$' }, b: { pattern: '^[a-z]+$' } } });
   expect(check({ a: '12', b: 'xy' })).toMatchObject({ ok: true });
-  expect(check({ a: 'xy', b: '12' })).toMatchObject({ ok: false, problems: expect.stringMatching(/\/a .*\/b /) as string });
+  expect(check({ a: 'xy', b: '12' })).toMatchObject({
+    ok: false,
+    problems: expect.stringMatching(/\/a .*\/b /) as string,
+  });
 });
 
 test('a pattern that backtracking would never be done with is answered at once', () => {

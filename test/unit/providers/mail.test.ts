@@ -150,6 +150,34 @@ describe('a broken connection', () => {
   });
 });
 
+describe('a recipient into which a value was filled', () => {
+  test.each([
+    ['{value}@msp.example', 'evil@attacker.example ('],
+    ['{value}@msp.example', 'evil@attacker.example '],
+    ['{value}@msp.example', '"Ana" <evil@attacker.example> '],
+    ['{value}@msp.example', '<evil@attacker.example>'],
+    ['desk+{value}@msp.example', 'x@attacker.example ('],
+    ['{value} <desk@msp.example>', '<evil@attacker.example>'],
+    ['"{value}" <desk@msp.example>', 'Ana" <evil@attacker.example> "'],
+  ])('%j stays where its author sent it, or goes nowhere: %j', async (recipient, value) => {
+    const sending = mail.send(message({ to: recipient.replace('{value}', value) }));
+    await expect(sending).rejects.toMatchObject({ kind: 'invalid_input' });
+    expect(smtp.mails).toHaveLength(0);
+  });
+
+  test.each([
+    ['ana@msp.example', 'ana@msp.example'],
+    [' <ana@msp.example> ', 'ana@msp.example'],
+    ['Ana (West) <ana@msp.example>', 'ana@msp.example'],
+    ['"Reyes, Ana" <ana@msp.example>', 'ana@msp.example'],
+    ['evil@attacker.example <desk@msp.example>', 'desk@msp.example'],
+    ['ana@msp.example;', 'ana@msp.example'],
+  ])('%j is the mailbox %s', async (to, mailbox) => {
+    await mail.send(message({ to }));
+    expect(smtp.mails[0]?.to).toEqual([mailbox]);
+  });
+});
+
 describe('input that could forge headers', () => {
   test.each<[string, Partial<MailMessage>]>([
     ['a line break in the subject', { subject: 'Hi\r\nBcc: all@victim.example' }],
