@@ -99,6 +99,12 @@ function compile(source: string, dialect: Dialect): { program: Instruction[] } |
   return { program };
 }
 
+/** How much there is to do for each character of a text, at the most; 0 for a pattern that cannot be used. */
+export function patternSize(source: string): number {
+  const compiled = compile(source, {});
+  return 'problem' in compiled ? 0 : compiled.program.length;
+}
+
 /** What is wrong with a pattern, in a sentence, or `undefined` when it can be used. */
 export function patternProblem(source: string, dialect: Dialect = {}): string | undefined {
   const compiled = compile(source, dialect);

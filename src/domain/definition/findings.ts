@@ -13,6 +13,8 @@ type Report = Omit<Finding, 'suggestion'> & { suggestion?: string | undefined };
 /** The findings so far. Checks may stop once it is full. */
 export class Findings {
   readonly all: Finding[] = [];
+  /** The size of all patterns so far. */
+  patternSize = 0;
 
   get isFull(): boolean {
     return this.all.length >= FINDINGS_MAX;

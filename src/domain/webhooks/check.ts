@@ -3,7 +3,7 @@ import type { EventCatalogEntry } from '../../contracts/event';
 import type { Finding } from '../../contracts/problem';
 import type { WebhookFilter } from '../../contracts/webhook';
 import { Findings } from '../definition/findings';
-import { checkCondition } from '../definition/rules';
+import { checkCondition, checkPatternSize } from '../definition/rules';
 import { payloadShape } from '../definition/shapes';
 import { addressOf, isGlobal } from '../public-address';
 import { nearest } from '../suggest';
@@ -79,6 +79,13 @@ function filterFindings(filters: readonly WebhookFilter[], entries: readonly Eve
   });
 }
 
+/** Whatever the events hold: their patterns are counted together. */
+function patternFindings(filters: readonly WebhookFilter[]): Finding[] {
+  const findings = new Findings();
+  filters.forEach((filter, index) => checkPatternSize(ruleOf(filter), `/filters/${index}`, findings));
+  return findings.all;
+}
+
 interface Checked {
   url?: string | undefined;
   eventTypes: readonly string[];
@@ -92,10 +99,11 @@ export function checkWebhook(
 ): Finding[] {
   const asked = catalog.filter(({ id }) => eventTypes.some((pattern) => matchesPattern(pattern, id)));
   const hasCustom = eventTypes.some((pattern) => pattern === '*' || CUSTOM.test(pattern));
+  // What an org's own events carry is not known beforehand, so any field may be theirs.
+  const unsuited = hasCustom ? [] : filterFindings(filters, asked);
   return [
     ...urlFinding(url, allowLoopback),
     ...eventTypes.flatMap((pattern, index) => patternFinding(pattern, index, catalog)),
-    // What an org's own events carry is not known beforehand, so any field may be theirs.
-    ...(hasCustom ? [] : filterFindings(filters, asked)),
+    ...(unsuited.length > 0 ? unsuited : patternFindings(filters)),
   ];
 }

@@ -194,3 +194,20 @@ describe('conditions', () => {
     expect(brief(checkRule(condition))).toEqual([`/conditions/0${'/not'.repeat(8)} too_deep`]);
   });
 });
+
+describe('patterns of one definition', () => {
+  const matching = (count: number, value: string): Condition => ({
+    any: Array.from({ length: count }, () => ({ field: 'event_payload.title', operator: 'matches', value })),
+  });
+
+  test('count together, wherever they stand', () => {
+    expect(check({ conditions: [matching(4, '(.?){50}b')] })).toEqual([]);
+    expect(brief(check({ conditions: [matching(4, '(.?){50}b'), matching(3, '(.?){50}b')] }))).toEqual([
+      '/conditions/1/any/0/value invalid_value',
+    ]);
+  });
+
+  test('may be many where they are small', () => {
+    expect(check({ conditions: [matching(20, '^(VPN|Wi-Fi) ')] })).toEqual([]);
+  });
+});
