@@ -13,6 +13,8 @@ import { nearest } from '../domain/suggest';
 import { joinAlternatives, likeliest } from './alternatives';
 
 const FINDINGS_MAX = 20;
+/** What is wrong beyond this is not looked into: each is held against all others, and looked up among the names there are. */
+const ERRORS_MAX = 500;
 
 /** Schemas that others refer to by `$id`. */
 export const SHARED_SCHEMAS: TSchema[] = [
@@ -223,7 +225,7 @@ function validatorOf(compile: () => ValidateFunction, echoes = false): Validator
   return (value) => {
     validate ??= compile();
     if (validate(value)) return [];
-    const errors = likeliest(validate.errors ?? []);
+    const errors = likeliest((validate.errors ?? []).slice(0, ERRORS_MAX));
     const useful = errors.filter((error) => !isNoise(error, errors));
     const worded = useful.map((error) => ({
       error,
