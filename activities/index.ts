@@ -1,6 +1,7 @@
 /** Every activity, bound to the process's dependencies. The worker registers exactly these. */
 import type { Activities } from '../src/contracts/activities';
 import { openApproval, settleApproval } from './approvals';
+import { recordByHand } from './by-hand';
 import type { Deps } from './deps';
 import { beginExecution, finishExecution, recordFailure, recordProgress } from './executions';
 import { httpRequest } from './http';
@@ -18,6 +19,7 @@ export const createActivities = (deps: Deps): Activities => ({
   notification: (input) => notification(deps, input),
   httpRequest: (input) => httpRequest(deps, input),
   setVariables: (input) => setVariables(deps, input),
+  recordByHand: (input) => recordByHand(deps, input),
   recordProgress: (input) => recordProgress(deps, input),
   openApproval: (input) => openApproval(deps, input),
   settleApproval: (input) => settleApproval(deps, input),

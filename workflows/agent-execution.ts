@@ -10,7 +10,7 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import { defineSearchAttributeKey } from '@temporalio/common';
+import { defineSearchAttributeKey, type RawValue, rawValueTypeInfo } from '@temporalio/common';
 import { APPROVAL_DECISION, type ExecutionInput, type Tried } from '../src/contracts/messages';
 import { parseDecision } from './approval-gate';
 import { asSealed, endOf, triedOf } from './failures';
@@ -25,14 +25,15 @@ export interface ExecutionResult {
 
 const OUTCOME = defineSearchAttributeKey('Outcome', 'KEYWORD');
 const CREDITS_USED = defineSearchAttributeKey('CreditsUsed', 'INT');
-const approvalDecision = defineSignal<[unknown]>(APPROVAL_DECISION);
+/** Taken as it came: whoever sends it chooses how it is encoded, and what the library cannot read fails the whole task. */
+const approvalDecision = defineSignal<[RawValue?]>(APPROVAL_DECISION, { typeInfo: { inputTypes: [rawValueTypeInfo] } });
 
 /** Registered before the first await, so that an early decision waits in the map instead of being lost. */
 function listen(run: Run): void {
   setHandler(
     approvalDecision,
-    (payload: unknown) => {
-      const decision = parseDecision(payload, run.openGate);
+    (sent?: RawValue) => {
+      const decision = parseDecision(sent, run.openGate);
       if (decision) noteDecision(run, decision);
       else log.warn('ignored a signal that is not a decision');
     },

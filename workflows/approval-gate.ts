@@ -1,6 +1,11 @@
 /** A gate: open its approval, wait for a decision or its time, and follow what the approval's record says. */
 import { ApplicationFailure, condition, upsertSearchAttributes } from '@temporalio/workflow';
-import { ApplicationFailureCategory, defineSearchAttributeKey } from '@temporalio/common';
+import {
+  ApplicationFailureCategory,
+  defaultPayloadConverter,
+  defineSearchAttributeKey,
+  type RawValue,
+} from '@temporalio/common';
 import type { DecisionSignal, GateOpened, GateSettled, PlanStep } from '../src/contracts/messages';
 import { records } from './policies';
 import { follow, noteRecorded, showProgress, stepInput, type Following, type Run } from './run';
@@ -13,8 +18,18 @@ const RECHECK_MS = 1_000;
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value.length > 0;
 
+/** What was sent; undefined when it was encoded in a way that nobody here reads. */
+function readSent(sent: RawValue): unknown {
+  try {
+    return defaultPayloadConverter.fromPayload(sent.payload);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Reads a signal that anyone with access to the engine may send. Null for everything that is not a decision. */
-export function parseDecision(payload: unknown, openGate: string | null): DecisionSignal | null {
+export function parseDecision(sent: RawValue | undefined, openGate: string | null): DecisionSignal | null {
+  const payload = sent && readSent(sent);
   if (typeof payload !== 'object' || payload === null) return null;
   const { approval_id: named, decision, note } = payload as Record<string, unknown>;
   const approvalId = isText(named) ? named : openGate;

@@ -32,6 +32,8 @@ export interface Activities {
   ): Promise<GateSettled>;
   /** Records a failed step whose error policy is `continue`. */
   recordFailure(input: StepInput & { error: { code: string; message: string }; tried?: Tried }): Promise<StepResult>;
+  /** Records a step that an operator completed in the engine, with what they gave as its result. */
+  recordByHand(input: StepInput & { given?: unknown }): Promise<StepResult>;
   /** Ends the execution by compare-and-set; answers the status the record really has. */
   finishExecution(input: FinishInput): Promise<{ status: string; credits_used: number }>;
   /** Attempts a webhook delivery that is due; answers when to come again, or null when it has ended. */

@@ -35,10 +35,19 @@ const isPlain = ({ metadata, data }: Payload): boolean =>
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** The value; undefined for what only says that it is JSON, as an operator's signal may, which its reader then ignores. */
+function parsed({ data }: Payload): unknown {
+  try {
+    return JSON.parse(Buffer.from(data as Uint8Array).toString());
+  } catch {
+    return undefined;
+  }
+}
+
 /** The payload with its marked fields as `change` makes them; the same payload when it has none. */
 function withMarked(payload: Payload, change: (value: unknown, field: string) => unknown): Payload {
   if (!isPlain(payload)) return payload;
-  const value: unknown = JSON.parse(Buffer.from(payload.data as Uint8Array).toString());
+  const value = parsed(payload);
   if (!isFields(value)) return payload;
   const marked = MARKED.filter((field) => value[field] !== undefined && value[field] !== null);
   if (marked.length === 0) return payload;

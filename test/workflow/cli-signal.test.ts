@@ -9,8 +9,8 @@ beforeAll(() => {
 });
 afterAll(() => harness.close());
 
-const signal = (executionId: string, input: string) =>
-  workflowCommand(harness, executionId, 'signal', '--name', 'approvalDecision', '--input', input);
+const signal = (executionId: string, input: string, ...options: string[]) =>
+  workflowCommand(harness, executionId, 'signal', '--name', 'approvalDecision', '--input', input, ...options);
 
 const approvalOf = async (org: TestOrg, executionId: string) =>
   list((await org.call('GET', `/agents/api/approvals?execution_id=${executionId}`)).body['approvals'])[0];
@@ -49,3 +49,19 @@ test('malformed signals change nothing, and a good one after them still decides'
   const ended = await waitForExecution(org, id, ['cancelled']);
   expect(ended['status_reason']).toBe('approval_denied');
 });
+
+test.each(['json/protobuf', 'binary/protobuf', 'text/plain'])(
+  'a signal sent as %s, which nobody here reads, is ignored like any other that is no decision',
+  async (encoding) => {
+    const org = await harness.newOrg();
+    await activeAgent(org, definitionWith([GATE]));
+    const id = await run(org);
+    const gate = await openGateOf(org, id);
+    await signal(id, '{"decision":"approved"}', '--input-meta', `encoding=${encoding}`);
+    const decided = await org.call('POST', `/agents/api/approvals/${text(gate['id'])}/decision`, {
+      decision: 'approved',
+    });
+    expect(decided.body).toMatchObject({ status: 'approved', decided_via: 'api' });
+    await waitForExecution(org, id, ['completed']);
+  },
+);

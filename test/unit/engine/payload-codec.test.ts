@@ -70,3 +70,9 @@ test('without a key nothing is put between', () => {
   expect(payloadCodecsOf([])).toEqual({});
   expect(payloadCodecsOf([OLD]).payloadCodecs).toHaveLength(1);
 });
+
+test('what only says that it is JSON is passed on as it came', async () => {
+  const data = Buffer.from('{"decision":');
+  const payload = { metadata: { encoding: Buffer.from('json/plain') }, data };
+  expect(await createPayloadCodec([OLD]).decode([payload])).toEqual([payload]);
+});
