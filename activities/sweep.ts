@@ -30,6 +30,7 @@ import { bookingOf } from './booking';
 import { sendAgentNotices } from './breaker';
 import { giveBack } from './holding';
 import { announceThresholds } from './credit-notices';
+import type { Fields } from '../src/log';
 import type { Deps } from './deps';
 import { sendNotices } from './webhook-notices';
 
@@ -46,7 +47,7 @@ export const SWEEP_AFTER = {
   ended: 10 * MINUTE,
   /** The record of a call that was answered says what it cost. */
   booking: MINUTE,
-  /** A call that may still be answered keeps what it holds. */
+  /** A call that may still be answered keeps what it holds; one of an execution that is over only until `ended`. */
   reservation: 60 * MINUTE,
   /** Every reservation rewrites the account's document, with all the settled ones it remembers. */
   settled: MINUTE,
@@ -134,14 +135,15 @@ async function repairEnded(
     await cancelWorkflow(deps.engine, id);
     if (!toldAt) await noteWorkflowTold(deps.store, id, deps.clock.now());
   }
-  count('workflow_cancelled');
+  count('workflow_cancelled', { execution: id });
   return false;
 }
 
 /** What a pass works with: counting, and going on past what fails. */
 interface Pass {
   deps: Deps;
-  count: (kind: string) => void;
+  /** Counts a repair, and logs it with what it was made to. */
+  count: (kind: string, ids: Fields) => void;
   apart: Apart;
   ago: (milliseconds: number) => Date;
 }
@@ -157,7 +159,7 @@ async function repairExecutions({ deps, count, apart, ago }: Pass): Promise<void
       heartbeat();
       const kind = await repairQuiet(deps, record);
       if (kind !== HEALTHY) repaired += 1;
-      count(kind);
+      count(kind, { execution: record._id });
     });
     if (quiet.length < BATCH || repaired === 0) return;
   }
@@ -181,7 +183,8 @@ async function repairDecisions({ deps, count, apart, ago }: Pass): Promise<void>
   const items = await unconsumedDecisions(deps.store, due, BATCH);
   await apart({ what: 'decision', items, idsOf: byId }, async (approval) => {
     heartbeat();
-    if (await wakeAgain(deps, approval)) count('signalled');
+    if (await wakeAgain(deps, approval))
+      count('signalled', { execution: approval.execution_id, approval: approval._id });
   });
 }
 
@@ -191,12 +194,19 @@ type HeldCall = Awaited<ReturnType<typeof staleReservations>>['live'][number];
 async function releaseCall({ deps, count }: Pass, { account, id }: HeldCall): Promise<void> {
   const [orgId = '', month = ''] = account.split(':');
   await release(deps.store, { orgId, month, id }, deps.clock.now());
-  count('credits_released');
+  count('credits_released', { account, call: id });
+}
+
+/** An attempt that was under way hears of its execution's end within seconds; between two attempts nobody does. */
+function mayBeAnswered({ ago }: Pass, held: HeldCall['held'], record: ExecutionRecord | null): boolean {
+  if (record && !hasEnded(record.status)) return true;
+  const isLongOver = record?.completed_at && record.completed_at < ago(SWEEP_AFTER.ended);
+  return !isLongOver && held.at >= ago(SWEEP_AFTER.reservation);
 }
 
 /** A call that is still reserved: what its record says it cost is booked; one that cannot be answered any more is released. */
 async function repairCall(pass: Pass, call: HeldCall): Promise<void> {
-  const { deps, count, ago } = pass;
+  const { deps, count } = pass;
   const { account, id, held } = call;
   const [executionId] = id.split(':');
   const record = await executions.in(deps.store).findById(executionId).lean<ExecutionRecord>().exec();
@@ -206,10 +216,10 @@ async function repairCall(pass: Pass, call: HeldCall): Promise<void> {
     // An engine that lost its data makes a call anew that it began in the month before: what that held is not used.
     if (!account.endsWith(`:${booking.reservation.month}`)) return releaseCall(pass, call);
     await settle(deps.store, booking.reservation, booking.used, deps.clock.now());
-    count('credits_booked');
+    count('credits_booked', { account, call: id });
     return;
   }
-  if (held.at >= ago(SWEEP_AFTER.reservation) || (record && !hasEnded(record.status))) return;
+  if (mayBeAnswered(pass, held, record)) return;
   if (record && slot !== -1) await giveBack(deps, record, [slot]);
   await releaseCall(pass, call);
 }
@@ -235,12 +245,12 @@ async function repairAgents({ deps, count, apart, ago }: Pass): Promise<void> {
   const deleted = await deletedAgents(deps.store, before, BATCH);
   await apart({ what: 'deleted agent', items: deleted, idsOf: byId }, async (agent) => {
     heartbeat();
-    if ((await finishDeletion(deps, agent)) > 0) count('run_of_deleted_agent');
+    if ((await finishDeletion(deps, agent)) > 0) count('run_of_deleted_agent', { agent: agent._id });
   });
   const leaked = await leakedSlots(deps.store, before);
   await apart({ what: 'agent slot', items: leaked, idsOf: (slot) => ({ ...slot }) }, async ({ orgId, agentId }) => {
     await freeSlot(deps.store, orgId, agentId);
-    count('slot_freed');
+    count('slot_freed', { org: orgId, agent: agentId });
   });
 }
 
@@ -273,10 +283,10 @@ export async function sweepOnce(deps: Deps): Promise<Counts> {
     deps,
     apart,
     ago: (milliseconds) => new Date(now - milliseconds),
-    count: (kind) => {
+    count: (kind, ids) => {
       if (kind === HEALTHY) return;
       counts[kind] = (counts[kind] ?? 0) + 1;
-      deps.log.warn('repaired', { kind });
+      deps.log.warn('repaired', { kind, ...ids });
     },
   };
   await apart({ what: 'part of the sweep', items: PARTS, idsOf: ({ name }) => ({ name }) }, ({ run }) => run(pass));

@@ -28,16 +28,28 @@ function outcomeOf(error: unknown): Fields | null {
   return { ...(typeof type === 'string' ? { code: type } : {}), why: error.message };
 }
 
+/** Why a workflow's task failed, of what the library prints of its failure. */
+function whyOf(failure: unknown): Fields {
+  if (typeof failure !== 'string') return {};
+  const [, message] = /\bmessage: ("(?:[^"\\]|\\.)*")/.exec(failure) ?? [];
+  try {
+    return { why: message ? (JSON.parse(message) as string) : failure };
+  } catch {
+    return { why: failure };
+  }
+}
+
 /** What is said of a line, and how loudly. */
 export function lineOf(level: LogLevel, meta: Record<string, unknown> = {}): Line {
-  const { error, workflowId, activityType } = meta;
+  const { error, workflowId, activityType, runId, failure } = meta;
   const outcome = outcomeOf(error);
   return {
     level: outcome && level === 'WARN' ? 'info' : LEVELS[level],
     fields: {
       sdk: true,
       ...(outcome ?? (error ? { error } : {})),
-      ...(workflowId ? { workflow_id: workflowId } : {}),
+      ...whyOf(failure),
+      ...(workflowId ? { workflow_id: workflowId } : runId ? { run_id: runId } : {}),
       ...(activityType ? { activity: activityType } : {}),
     },
   };

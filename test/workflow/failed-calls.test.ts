@@ -1,4 +1,5 @@
 /** What an AI step holds is given back as soon as it has failed for good; attempts that are followed by another keep it. */
+import { AsyncCompletionClient } from '@temporalio/client';
 import { join } from 'node:path';
 import { choosePort } from '../../scripts/services/ports';
 import { readConfig } from '../../src/config';
@@ -131,6 +132,28 @@ test.each([
   });
   expect(model.requests.length - asked).toBe(1);
   await expectBooked(11);
+});
+
+test('a call that an operator completes in the engine is not made again, and holds nothing', async () => {
+  model.setReply(unavailable);
+  const id = await start({ ...REASON, retry: { max_attempts: 2, initial: '1h', max: '1h' } }, GATE);
+  await waitFor(async () => {
+    const { pendingActivities } = await engine.client.workflow
+      .getHandle(workflowIdOf(id))
+      .describe()
+      .then(({ raw }) => raw);
+    return pendingActivities?.[0]?.lastFailure;
+  });
+  expect((await sums()).held).toBe(1);
+  const activity = { workflowId: workflowIdOf(id), activityId: '1' };
+  await new AsyncCompletionClient({ connection: engine.client.connection }).complete(activity, {
+    text: 'All is well.',
+  });
+  await openGateOf(org, id);
+  const { body } = await org.call('GET', `/agents/api/executions/${id}`);
+  expect(thinkOf(body)).toMatchObject({ status: 'completed', credits_used: 0, output: { text: 'All is well.' } });
+  await org.call('POST', `/agents/api/executions/${id}/cancel`);
+  await expectBooked(0);
 });
 
 const COSTLY = { input_tokens: 80_000, output_tokens: 2_000 };

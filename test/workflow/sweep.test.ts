@@ -1,4 +1,6 @@
 /** The repairs, each against the very state it is for; a healthy system needs none of them. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { readConfig } from '../../src/config';
 import { SWEEP, workflowIdOf } from '../../src/contracts/messages';
 import { connectEngine, type Engine } from '../../src/engine/connect';
@@ -40,6 +42,16 @@ const sweep = async (): Promise<Record<string, number>> =>
 
 const heldAt = (now: Date) => ({ begun: now, now });
 
+/** Lines of the workers of this stack with that message. */
+function logged(message: string): Record<string, unknown>[] {
+  const folder = join(process.cwd(), '.signalbox/test-logs');
+  const files = readdirSync(folder).filter((name) => name.startsWith('worker-'));
+  const lines = files.flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n'));
+  return lines
+    .filter((line) => line.includes(`"msg":"${message}"`))
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
 const makeQuiet = (id: string) =>
   executions.in(harness.store).updateOne({ _id: id }, { $set: { touched_at: ago(5 * MINUTE) } });
 
@@ -64,6 +76,17 @@ test('a workflow that an operator terminated ends its record as failed and close
   const agentId = text(ended['agent_id']);
   const counted = await waitFor(async () => (await readStats(harness.store, org.id, [agentId])).get(agentId));
   expect(counted).toMatchObject({ total: 1, failed: 1 });
+});
+
+test('the log says of a repair what was repaired', async () => {
+  const org = await harness.newOrg();
+  const id = await waitingExecution(org);
+  await engine.client.workflow.getHandle(workflowIdOf(id)).terminate('test');
+  await makeQuiet(id);
+  await sweep();
+  await waitForExecution(org, id, ['failed']);
+  const line = await waitFor(() => Promise.resolve(logged('repaired').find(({ execution }) => execution === id)));
+  expect(line).toMatchObject({ level: 'warn', kind: 'ended' });
 });
 
 test('a record that the engine never heard of is started', async () => {
@@ -174,6 +197,18 @@ test('what a call had spent before its execution was over is booked, and the res
   });
   expect(account).toMatchObject({ available: 97, total_used: 3, by_model: { quick: 3 } });
   expect((await executions.in(harness.store).findById(id).lean())?.credits_used).toBe(3);
+});
+
+test.each([
+  ['is given back ten minutes after its execution was over', 11 * MINUTE, 100],
+  ['is left to an answer that may still come', 5 * MINUTE, 93],
+])('what a call holds that nobody makes any more %s', async (_what, since, available) => {
+  const { org, id, month } = await withHeldCall(ago(20 * MINUTE));
+  const now = ago(since);
+  const ending = { id, orgId: org.id, status: 'cancelled', reason: 'cancelled_by_user', error: null, now } as const;
+  await endExecution(harness.store, ending);
+  await sweep();
+  expect((await readMonth(harness.store, org.id, month))?.available).toBe(available);
 });
 
 test('credits that a call may still use are left to it for an hour', async () => {

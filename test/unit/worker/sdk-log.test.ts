@@ -43,6 +43,20 @@ test('what failed within the product is a warning with everything there is', () 
   expect(lineOf('WARN', {})).toEqual({ level: 'warn', fields: { sdk: true } });
 });
 
+test('a workflow task that fails tells of which run, and why', () => {
+  const failure =
+    'Failure { failure: Some(Failure { message: "no key \\"new\\" here", source: "TypeScriptSDK", stack_trace: "at x", cause: None }), force_cause: Unspecified }';
+  expect(lineOf('WARN', { runId: 'run_1', failure })).toEqual({
+    level: 'warn',
+    fields: { sdk: true, run_id: 'run_1', why: 'no key "new" here' },
+  });
+  expect(lineOf('WARN', { runId: 'run_1', failure: 'Failure { failure: None }' }).fields).toEqual({
+    sdk: true,
+    run_id: 'run_1',
+    why: 'Failure { failure: None }',
+  });
+});
+
 const RETRIED = 'gRPC call poll_workflow_task_queue retried 6 times';
 
 /** What the log has of the library's lines, with an engine that answers or not. */
