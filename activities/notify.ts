@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { StepInput, StepResult } from '../src/contracts/messages';
 import { RECIPIENTS_MAX } from '../src/contracts/step';
-import { asOneLine, renderText, renderTexts, renderUrl } from '../src/domain/text';
+import { asOneLine, hasWrittenHost, renderText, renderTexts, renderUrl } from '../src/domain/text';
 import { withDeadline } from '../src/providers/deadline';
 import { ProviderError } from '../src/providers/error';
 import { writeProgress } from '../src/store/execution-progress';
@@ -57,14 +57,9 @@ function isOfRecipient(deps: Deps, { step }: StepRun<'notification'>, { kind }: 
   return isOwnAddress && (kind === 'auth' || kind === 'blocked_address');
 }
 
-/** An address whose host the author chose: values are pieces of its path or query, as in an `http_request`. */
-const ADDRESS_OF_AUTHOR = /^https?:\/\/[^{/]/i;
-
 function recipientsOf({ step, scope }: StepRun<'notification'>): string[] {
   const named = step.recipients.flatMap((template) =>
-    step.channel === 'webhook' && ADDRESS_OF_AUTHOR.test(template)
-      ? renderUrl(template, scope)
-      : renderTexts(template, scope),
+    step.channel === 'webhook' && hasWrittenHost(template) ? renderUrl(template, scope) : renderTexts(template, scope),
   );
   const recipients = [...new Set(named.map((name) => name.trim()))];
   if (recipients.length <= RECIPIENTS_MAX) return recipients;

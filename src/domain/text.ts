@@ -217,6 +217,9 @@ const DOTS = /^(?:\.|%2e){1,2}$/i;
 const dotsIn = (address: string): number =>
   (address.split(/[?#]/, 1)[0] ?? '').split(/[/\\]/).filter((part) => DOTS.test(part)).length;
 
+/** True for an address whose host the author chose: values are pieces of its path or query. */
+export const hasWrittenHost = (template: string): boolean => /^https?:\/\/[^{/]/i.test(template);
+
 /**
  * An address with its placeholders filled: a value is one piece of the path or the query, whatever it holds. Throws
  * where a value would make a step back in the path, which no encoding prevents.

@@ -4,6 +4,7 @@ import type { BranchStep, Step, StepOf } from '../../contracts/step';
 import { isHeaderText, isReservedHeader } from '../headers';
 import { flattenSteps } from '../plan';
 import { readTemplate } from '../placeholders';
+import { hasWrittenHost } from '../text';
 import { below, type Findings } from './findings';
 import { BRANCH_DEPTH_MAX, checkDurations, STEPS_MAX } from './limits';
 import { checkTexts, type Readable } from './references';
@@ -64,32 +65,35 @@ function isNoAddress(recipient: string): boolean {
   return !fixed.includes('"') && BETWEEN_ADDRESSES.test(fixed);
 }
 
-function checkRecipients(step: StepOf<'notification'>, pointer: string, { findings }: Walk): void {
-  if (step.channel !== 'email') return;
-  step.recipients.forEach((recipient, index) => {
-    if (!isNoAddress(recipient)) return;
-    findings.add({
-      path: below(pointer, 'recipients', index),
-      code: 'invalid_recipient',
-      message: `"${recipient}" is not an email address; write one, or a placeholder such as {{event_payload.email}}. A placeholder for a list stands alone and is everybody in it.`,
-    });
-  });
-}
-
 /** Scheme and host up to the path. A placeholder there could send what the step holds to any host. */
 const ORIGIN = /^https?:\/\/[a-z0-9.-]+(:\d{1,5})?(?=[/?#]|$)|^https?:\/\/\[[0-9a-f:.]+\](:\d{1,5})?(?=[/?#]|$)/i;
 
-function checkUrl(step: StepOf<'http_request'>, pointer: string, { findings }: Walk): void {
-  const [origin] = ORIGIN.exec(step.url) ?? [];
+/** What is wrong with an address whose host is to stand in the definition, in a sentence, or null. */
+function originFlaw(url: string): string | null {
+  const [origin] = ORIGIN.exec(url) ?? [];
+  if (origin === undefined)
+    return 'The URL must begin with http:// or https:// and a host without placeholders; the path may hold them.';
   // A port or an address can be well formed and still be none.
-  if (origin !== undefined && URL.canParse(origin)) return;
-  findings.add({
-    path: below(pointer, 'url'),
-    code: 'invalid_url',
-    message: origin
-      ? `"${origin}" is no address that can be reached; check its host and port.`
-      : 'The URL must begin with http:// or https:// and a host without placeholders; the path may hold them.',
+  return URL.canParse(origin) ? null : `"${origin}" is no address that can be reached; check its host and port.`;
+}
+
+function recipientFlaw({ channel }: StepOf<'notification'>, recipient: string): string | null {
+  if (channel === 'webhook' && hasWrittenHost(recipient)) return originFlaw(recipient);
+  if (channel !== 'email' || !isNoAddress(recipient)) return null;
+  return `"${recipient}" is not an email address; write one, or a placeholder such as {{event_payload.email}}. A placeholder for a list stands alone and is everybody in it.`;
+}
+
+function checkRecipients(step: StepOf<'notification'>, pointer: string, { findings }: Walk): void {
+  step.recipients.forEach((recipient, index) => {
+    const message = recipientFlaw(step, recipient);
+    if (message !== null)
+      findings.add({ path: below(pointer, 'recipients', index), code: 'invalid_recipient', message });
   });
+}
+
+function checkUrl(step: StepOf<'http_request'>, pointer: string, { findings }: Walk): void {
+  const message = originFlaw(step.url);
+  if (message !== null) findings.add({ path: below(pointer, 'url'), code: 'invalid_url', message });
 }
 
 function checkHeaders({ headers = {} }: StepOf<'http_request'>, pointer: string, { findings }: Walk): void {

@@ -275,6 +275,19 @@ describe('limits and fields', () => {
   });
 
   test.each([
+    ['https://example.com/{{event_payload.title}}', true],
+    ['{{event_payload.title}}', true],
+    ['https://{{event_payload.title}}/x', true],
+    ['the name that a gateway knows', true],
+    ['https://example.com{{event_payload.title}}', false],
+    ['https://example.com:{{event_payload.count}}/', false],
+    ['https://user@example.com/', false],
+  ])('a webhook message to %p is accepted: %p', (recipient, isFine) => {
+    const step: Step = { type: 'notification', id: 's', channel: 'webhook', recipients: [recipient], body: 'b' };
+    expect(brief(check({ steps: [step] }))).toEqual(isFine ? [] : ['/steps/0/recipients/0 invalid_recipient']);
+  });
+
+  test.each([
     ['https://example.com', true],
     ['http://example.com:8080/a?b=c', true],
     ['http://[::1]:80/x', true],
