@@ -5,7 +5,7 @@ import type { Budget } from './options';
 import { cpuPair, playDuel, rateOf, type Side } from './rounds';
 import type { Stage } from './stage';
 
-const LATENCY_ROUNDS = 5;
+const LATENCY_ROUNDS = 20;
 const LOAD_ROUNDS = 4;
 const LOAD_FACTOR = 8;
 const CONCURRENCY = 50;
