@@ -97,6 +97,7 @@ export async function openApproval(deps: Deps, input: StepInput): Promise<GateOp
     now,
     pure: input.pure,
     status: 'waiting_approval',
+    ends: input.slot,
     slots: [
       {
         index: input.slot,
@@ -108,7 +109,10 @@ export async function openApproval(deps: Deps, input: StepInput): Promise<GateOp
     deps.cache.put(written);
     return { ...opened, seq: written.seq, status: written.status, ended: false };
   }
-  return staysClosed(deps, await readRunning(deps, { execution_id: record._id, seq: -1 }), input.slot);
+  const found = await readRunning(deps, { execution_id: record._id, seq: -1 });
+  if (hasEnded(found.status)) return staysClosed(deps, found, input.slot);
+  // Another attempt has gone past it since this one read the record.
+  return { ...opened, seq: found.seq, status: found.status, ended: false };
 }
 
 type Proposal = { decision: Decision; note?: string } | 'expired' | 'cancelled' | null;
@@ -156,6 +160,7 @@ async function recordGate(deps: Deps, input: StepInput, approval: approvals.Appr
     writeExecution(deps.store, {
       known,
       now,
+      ends: input.slot,
       ...(goesOn ? { status: 'running' as const } : {}),
       ...follows,
     }),

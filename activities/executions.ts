@@ -60,6 +60,7 @@ export async function recordFailure(
     known: await readRunning(deps, input),
     now,
     pure: input.pure,
+    ends: input.slot,
     next: input.next,
     slots: [{ index: input.slot, fields: failedFields(input.error, input.tried, now) }],
     ...(input.completes ? { status: 'completed' as const } : {}),

@@ -95,6 +95,7 @@ export async function setVariables(deps: Deps, input: StepInput): Promise<StepRe
       known: stored,
       now: deps.clock.now(),
       pure: input.pure,
+      ends: input.slot,
       ...withLight(deps, record, input, [first]),
     }),
   );

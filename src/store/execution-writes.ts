@@ -44,7 +44,7 @@ export interface Write {
   reason?: StatusReason | null;
   error?: ErrorInfo | null;
   credits?: number;
-  /** Slot of the step that this is the end of: nothing is written when the step has ended already. */
+  /** Slot of the step that this write is about: nothing is written when the step has ended already. */
   ends?: number;
 }
 
