@@ -373,11 +373,3 @@ test('a slot that a crash left with an agent that is not active is given back, a
   });
   expect(left).toEqual({ active: ['agt_underway'], count: 1 });
 });
-
-test('what looks at all accounts of a month asks an index: there are accounts of every org and month', async () => {
-  const plan = await credits
-    .in(harness.store)
-    .find({ month: monthOf(new Date()) }, { open: 1 })
-    .explain();
-  expect(JSON.stringify(plan)).toMatch(/[iI]ndex ?Name":"month"/);
-});
