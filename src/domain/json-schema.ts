@@ -18,29 +18,25 @@ interface Expression {
   toString(): string;
 }
 
-/** Ours where it can be; it runs in linear time. */
-function expressionOf(source: string, flags: string): Expression {
-  if (patternProblem(source, DIALECT) !== undefined) return new RegExp(source, flags);
-  return {
-    test: (text) => matchesPattern(source, text, { ...DIALECT, caseSensitive: true }),
-    toString: () => source,
-  };
-}
-
-function linearOf(source: string, flags: string): Expression {
-  const problem = patternProblem(source, DIALECT);
-  if (problem !== undefined) throw new Error(`The pattern "${source}" cannot be used. ${problem}`);
-  return expressionOf(source, flags);
-}
+/** Ours, which runs in linear time. */
+const linear = (source: string): Expression => ({
+  test: (text) => matchesPattern(source, text, { ...DIALECT, caseSensitive: true }),
+  toString: () => source,
+});
 
 /**
  * An ajv for one schema, as one instance must never meet two schemas of one `$id`. Schemas that were stored before their
  * patterns were looked at may hold any.
  */
 export function schemaCompiler(origin: 'new' | 'stored', options: Options): Ajv2020 {
-  const read = origin === 'new' ? linearOf : expressionOf;
+  const read = (source: string, flags: string): Expression => {
+    const problem = patternProblem(source, DIALECT);
+    if (problem === undefined) return linear(source);
+    if (origin === 'stored') return new RegExp(source, flags);
+    throw new Error(`The pattern "${source}" cannot be used. ${problem}`);
+  };
   // Its name in code that is written out, which is never done here.
-  const regExp = Object.assign((source: string, flags: string) => read(source, flags), { code: 'expressionOf' });
+  const regExp = Object.assign(read, { code: 'read' });
   // What is referred to often would be written out as often.
   return new Ajv2020({ strict: false, logger: false, inlineRefs: false, ...options, code: { regExp } });
 }
