@@ -17,7 +17,7 @@ import { recorded, withLight } from './light';
 import { afterWrite, readForStep, readRunning, stepOf } from './record';
 import { scopeOf } from './scope';
 
-const OPERATOR = 'temporal:operator';
+export const OPERATOR = 'temporal:operator';
 /** A list holds up to 200 approvals; nobody reads more than this before deciding one. */
 const MESSAGE_MAX = 16_000;
 

@@ -2,13 +2,12 @@
 import type { StepInput, StepResult } from '../src/contracts/messages';
 import { writeExecution, type SlotWrite } from '../src/store/execution-writes';
 import { hasEnded } from '../src/store/executions';
+import { OPERATOR } from './approvals';
 import type { Deps } from './deps';
 import { giveBack } from './holding';
 import { refuseUnkeepable } from './keepable';
 import { recorded, withLight } from './light';
 import { afterWrite, patiently, readSoFar, withSlots } from './record';
-
-const OPERATOR = 'temporal:operator';
 
 function outputOf(given: unknown): Record<string, unknown> {
   const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);

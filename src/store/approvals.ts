@@ -98,21 +98,19 @@ export const decide = (store: Store, write: DecisionWrite): Promise<ApprovalReco
     { returnDocument: 'after' },
   ) as unknown as Promise<ApprovalRecord | null>;
 
+const EXPIRED = { $set: { status: 'expired', unreported: true } } as const;
+
 /** Moves an approval whose time is over to `expired`. Null when it was decided first, or is not due yet. */
 export const expire = (store: Store, id: string, now: Date): Promise<ApprovalRecord | null> =>
   approvals
     .in(store)
-    .collection.findOneAndUpdate(
-      { _id: id, status: 'pending', expires_at: { $lte: now } } as never,
-      { $set: { status: 'expired', unreported: true } },
-      { returnDocument: 'after' },
-    ) as unknown as Promise<ApprovalRecord | null>;
+    .collection.findOneAndUpdate({ _id: id, status: 'pending', expires_at: { $lte: now } } as never, EXPIRED, {
+      returnDocument: 'after',
+    }) as unknown as Promise<ApprovalRecord | null>;
 
 /** Moves all approvals to `expired` that nobody decided in time and no workflow closed by then. */
 export const expireOverdue = async (store: Store, before: Date): Promise<void> => {
-  await approvals
-    .in(store)
-    .updateMany({ status: 'pending', expires_at: { $lt: before } }, { $set: { status: 'expired', unreported: true } });
+  await approvals.in(store).updateMany({ status: 'pending', expires_at: { $lt: before } }, EXPIRED);
 };
 
 export const SYSTEM_CANCEL = 'system:execution_cancelled';
