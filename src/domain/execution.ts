@@ -65,13 +65,16 @@ export function executionRecord({ id, event, agent, now, org, watched, attemptNo
 }
 
 /** The workflow's input: the plan and the few payload values its conditions ask for; prompts stay in the store. */
-export function workflowInput(record: ExecutionRecord, org: { tier: string; name: string }): ExecutionInput {
+export function workflowInput(
+  record: ExecutionRecord,
+  org: { id: string; tier: string; name: string },
+): ExecutionInput {
   const plan = planOf(record.definition);
   const { payload, ...event } = record.trigger_event;
   const known = {
     event_payload: payload,
     event,
-    org: { id: record.org_id, ...org },
+    org,
     agent: { id: record.agent_id, name: record.agent_name },
   };
   return {

@@ -9,7 +9,8 @@ export interface OrgFacts {
   tier: string;
   name: string;
   timezone: string;
-  offsets: ZoneOffset[];
+  /** Worked out when a rule asks for them, which few do. */
+  readonly offsets: ZoneOffset[];
 }
 
 const remembered = createMemory<OrgFacts>();
@@ -20,7 +21,15 @@ export async function orgFacts(context: Context, orgId: string): Promise<OrgFact
   if (known) return known;
   const tenant = await readTenant(context.store, orgId);
   const { tier = 'standard', name = orgId, timezone = 'UTC' } = tenant ?? {};
-  const facts: OrgFacts = { id: orgId, tier, name, timezone, offsets: offsetsOf(timezone, context.clock.now()) };
+  const facts: OrgFacts = {
+    id: orgId,
+    tier,
+    name,
+    timezone,
+    get offsets() {
+      return offsetsOf(timezone, context.clock.now());
+    },
+  };
   remembered.keep(context, orgId, facts);
   return facts;
 }

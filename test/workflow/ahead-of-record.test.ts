@@ -39,7 +39,11 @@ async function startedAhead(steps: AgentDefinition['steps']) {
   const agentId = await storedAgent(harness.store, org.id, steps);
   const now = new Date();
   const record = await unopenedRecord(harness.store, { orgId: org.id, agentId, now, payload: { name: 'Ada' } });
-  await startExecution(engine, workflowInput(record, { tier: 'standard', name: 'Test org' }), 'http://127.0.0.1');
+  await startExecution(
+    engine,
+    workflowInput(record, { id: record.org_id, tier: 'standard', name: 'Test org' }),
+    'http://127.0.0.1',
+  );
   return record;
 }
 

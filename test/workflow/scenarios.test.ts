@@ -56,7 +56,11 @@ test.each([
   const org = await harness.newOrg();
   const agentId = await storedAgent(harness.store, org.id, steps);
   const record = await unopenedRecord(harness.store, { orgId: org.id, agentId, now: new Date(), payload: {} });
-  await startExecution(engine, workflowInput(record, { tier: 'standard', name: 'Test org' }), 'http://127.0.0.1/');
+  await startExecution(
+    engine,
+    workflowInput(record, { id: record.org_id, tier: 'standard', name: 'Test org' }),
+    'http://127.0.0.1/',
+  );
   await pause(1_000);
   await openExecution(harness.store, record);
   expect((await waitForExecution(org, record._id, ['completed']))['status']).toBe('completed');
