@@ -1,9 +1,10 @@
 /** Holds a rule against data, the same way in the matcher, in workflows and in dry runs. Safe inside workflows. */
 import type { Condition, Filter, Operator } from '../contracts/condition';
+import { clockFacts, OFFSETS } from './clock-facts';
 import { parseDuration } from './durations';
 import { readPath } from './paths';
 import { matchesPattern } from './pattern';
-import type { ZoneOffset } from './time-zones';
+import { asWritten, caseless, composed, isBefore, lowerCased, type Spell } from './spelling';
 
 /** Whether a rule held and, if not, which one failed and what it saw. For a group, `actual` is a map of its fields. */
 export type Verdict = { holds: true } | { holds: false; rule: Condition; actual: unknown };
@@ -31,56 +32,13 @@ type Compare = (comparison: Comparison) => boolean;
 const HOLDS: Verdict = { holds: true };
 /** Structures in conditions are shallow; deeper ones count as different instead of exhausting the stack. */
 const DEPTH_MAX = 16;
-const MINUTE_MS = 60_000;
-const ASCII = /^[\x20-\x7e]*$/;
 const NUMBER_TEXT = /^-?\d{1,15}(\.\d{1,9})?$/;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?$/i;
 const ZONE = /(Z|[+-]\d{2}:\d{2})$/i;
-const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const;
-
-/** Where a scope has the offsets of the org's zone. */
-export const OFFSETS = 'org.offsets';
-
-/** The days `now.weekday` can name, Monday first. */
-export const WEEKDAY_NAMES = [...WEEKDAYS.slice(1), WEEKDAYS[0]];
-
-/** The clock on the wall of an org, by the offsets it is told; in UTC without any. */
-function localClock(now: Date, offsets: unknown): Date {
-  const known = Array.isArray(offsets) ? (offsets as ZoneOffset[]) : [];
-  const { minutes = 0 } = known.findLast(({ since }) => since <= now.getTime()) ?? known[0] ?? {};
-  return new Date(now.getTime() + minutes * MINUTE_MS);
-}
-
-/** What conditions can ask about the moment of their evaluation: in UTC and, as `local_…`, by the clock of the org. */
-export const clockFacts = (now: Date, offsets?: unknown) => {
-  const local = localClock(now, offsets);
-  return {
-    hour: now.getUTCHours(),
-    weekday: WEEKDAYS[now.getUTCDay()] ?? '',
-    local_hour: local.getUTCHours(),
-    local_weekday: WEEKDAYS[local.getUTCDay()] ?? '',
-    iso: now.toISOString(),
-  };
-};
 
 const isAbsent = (value: unknown): value is null | undefined => value === undefined || value === null;
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
-
-/** The spelling in which a text is compared. */
-type Spell = (text: string) => string;
-
-/** However its letters are put together they are the same: the "ü" of one character and that of two. */
-const composed: Spell = (text) => (ASCII.test(text) ? text : text.normalize('NFC'));
-
-/** Nor does case count: neither that of "ß" and "SS", of both small sigmas, nor of "İ" and "i". */
-const caseless: Spell = (text) =>
-  ASCII.test(text) ? text.toUpperCase() : composed(text).toLowerCase().replaceAll('i\u0307', 'i').toUpperCase();
-
-/** How texts were compared before their letters were put together. */
-const lowerCased: Spell = (text) => text.toLowerCase();
-const asWritten: Spell = (text) => text;
-const isBefore = (spell: Spell): boolean => spell === lowerCased || spell === asWritten;
 
 /** A number, or text that spells one: products write decimals either way. */
 function numberOf(value: unknown): number | undefined {

@@ -3,7 +3,8 @@ import type { AgentDefinition } from '../contracts/agent';
 import type { Condition } from '../contracts/condition';
 import type { PlanStep } from '../contracts/messages';
 import type { BranchStep, Step } from '../contracts/step';
-import { OFFSETS, pathsAsked } from './conditions';
+import { OFFSETS } from './clock-facts';
+import { pathsAsked } from './conditions';
 import { durationMs } from './durations';
 
 /** How long a gate waits unless its step says otherwise. */

@@ -2,7 +2,7 @@
 import type { AgentDefinition } from '../../contracts/agent';
 import { TIERS } from '../../contracts/principal';
 import type { Finding } from '../../contracts/problem';
-import { WEEKDAY_NAMES } from '../conditions';
+import { WEEKDAY_NAMES } from '../clock-facts';
 import { below, Findings } from './findings';
 import { checkCondition } from './rules';
 import { object, value, type Shape } from './shapes';

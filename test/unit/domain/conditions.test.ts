@@ -1,13 +1,7 @@
 import * as fc from 'fast-check';
 import { OPERATORS, type Condition, type Operator } from '../../../src/contracts/condition';
-import {
-  clockFacts,
-  evaluate,
-  evaluateAsBefore,
-  instantOf,
-  matchesFilters,
-  pathsAsked,
-} from '../../../src/domain/conditions';
+import { evaluate, evaluateAsBefore, instantOf, matchesFilters, pathsAsked } from '../../../src/domain/conditions';
+import { clockFacts } from '../../../src/domain/clock-facts';
 import { offsetsOf } from '../../../src/domain/time-zones';
 
 const now = new Date('2026-11-20T22:40:00.000Z');
