@@ -10,6 +10,7 @@ import { faultOf } from '../engine/outages';
 import { startExecution, workflowStatus } from '../engine/executions';
 import { findAgent, readRuntime, type AgentRecord } from '../store/agents';
 import { findListening } from './listening';
+import { createMemory } from './memory';
 import { markOpened, recordEvent, type EventRecord } from '../store/events';
 import { orgFacts, type OrgFacts } from './org-facts';
 import { findExecution, openExecution, type ExecutionRecord } from '../store/executions';
@@ -82,6 +83,12 @@ async function orphanOf(context: Context, { _id: id, org_id: orgId }: ExecutionR
 const traceUrlOf = ({ config }: Context, { _id: id }: ExecutionRecord): string =>
   `${config.publicUrl}/agents/api/executions/${id}`;
 
+const accepted = createMemory<true>();
+
+/** True when the engine has just taken this execution from this process; the relay need not ask it again. */
+export const wasJustStarted = (context: Context, { _id: id }: ExecutionRecord): boolean =>
+  accepted.find(context, id) !== null;
+
 /** Hands a stored execution to the engine. Failure leaves it pending for the relay, which tries again. */
 export async function startStored(context: Context, record: ExecutionRecord, known?: OrgFacts): Promise<boolean> {
   const org = known ?? (await orgFacts(context, record.org_id));
@@ -92,6 +99,7 @@ export async function startStored(context: Context, record: ExecutionRecord, kno
     // Read only now: a workflow that had ended by then had written its end before.
     const orphan = isUnderWay ? undefined : await orphanOf(context, record);
     if (orphan) await startExecution(context.engine, input, url, orphan);
+    accepted.keep(context, record._id, true);
     return true;
   } catch (error) {
     context.log.warn('start deferred', { execution_id: record._id, ...faultOf(error) });

@@ -3,7 +3,7 @@ import type { Context } from '../context';
 import { startLoop, type Loop } from '../loop';
 import { ROWS } from '../resources/registry';
 import type { Resource } from '../resources/resource';
-import { unstartedExecutions } from '../store/executions';
+import { markStarted, unstartedExecutions, type ExecutionRecord } from '../store/executions';
 import { expireOverdue, unconsumedDecisions } from '../store/approvals';
 import { unopenedEvents } from '../store/events';
 import { pendingOwed } from '../store/resource-follow-ups';
@@ -12,7 +12,7 @@ import { byId, createApart, type Apart } from './apart';
 import { wakeAgain } from './decisions';
 import { settle } from './follow-ups';
 import { publishPending } from './outbox';
-import { publish, resumeEvent, startStored } from './publish';
+import { publish, resumeEvent, startStored, wasJustStarted } from './publish';
 import { relayWebhooks } from './webhooks/relay';
 
 const TICK_MS = 1_000;
@@ -23,6 +23,16 @@ const GRACE_MS = 2_000;
 /** A gate's own workflow is given this long to close it when its time is over; without a worker nothing else would. */
 const OVERDUE_MS = 5_000;
 const BATCH = 100;
+
+/** Starts what the engine has not got, once: what it has waits there for a worker, however long none runs. */
+async function startAll(context: Context, unstarted: readonly ExecutionRecord[], apart: Apart): Promise<void> {
+  const started: string[] = [];
+  await apart({ what: 'start', items: unstarted, idsOf: byId }, async (execution) => {
+    const isTaken = wasJustStarted(context, execution) || (await startStored(context, execution));
+    if (isTaken) started.push(execution._id);
+  });
+  await markStarted(context.store, started);
+}
 
 /** One pass over the outboxes of these resources and all else; true when the outboxes held as much as a pass takes. */
 async function relayOnce(context: Context, rows: readonly Resource[], apart: Apart): Promise<boolean> {
@@ -42,7 +52,7 @@ async function relayOnce(context: Context, rows: readonly Resource[], apart: Apa
   await apart({ what: 'event', items: opening, idsOf: byId }, (event) => resumeEvent(context, event));
   const engineWork = unstarted.length + decided.length;
   if (engineWork > 0 && (await context.engine.isReachable())) {
-    await apart({ what: 'start', items: unstarted, idsOf: byId }, (execution) => startStored(context, execution));
+    await startAll(context, unstarted, apart);
     await apart({ what: 'decision', items: decided, idsOf: byId }, (approval) => wakeAgain(context, approval));
   }
   await relayWebhooks(context, (event) => publish(context, event), apart);

@@ -232,6 +232,14 @@ export const unstartedExecutions = (store: Store, before: Date, limit: number): 
     .lean<ExecutionRecord[]>()
     .exec();
 
+/** Notes that the engine has these. Until then the relay comes back to them, and to as many as a pass takes. */
+export async function markStarted(store: Store, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await executions
+    .in(store)
+    .updateMany({ _id: { $in: [...ids] }, start_pending: true }, { $set: { start_pending: false } });
+}
+
 /** Open executions nobody has written to since `before`: candidates for the sweep. */
 export const quietExecutions = (store: Store, before: Date, limit: number): Promise<ExecutionRecord[]> =>
   executions

@@ -3,6 +3,7 @@ import { readConfig } from '../../src/config';
 import { APPROVAL_DECISION, workflowIdOf } from '../../src/contracts/messages';
 import { connectEngine, type Engine } from '../../src/engine/connect';
 import { approvals } from '../../src/store/approvals';
+import { executions } from '../../src/store/executions';
 import { activeAgent, definitionWith, GATE, openGateOf, run, VARIABLES } from '../support/agents';
 import { joinStack, text, waitFor, waitForExecution, type Body, type Harness } from '../support/harness';
 import { startApi, startOwn } from '../support/stack';
@@ -89,3 +90,21 @@ test('a gate whose time is over reads as expired, and fails its execution when a
   const ended = await waitForExecution(org, id, ['failed', 'completed'], 40_000);
   expect([ended['status'], ended['status_reason']]).toEqual(['failed', 'approval_expired']);
 }, 120_000);
+
+test('an execution that the engine has taken is not started again and again until a worker begins it', async () => {
+  const org = await harness.newOrg();
+  await activeAgent(org, definitionWith([VARIABLES]));
+  await product.worker.stop();
+  const id = await run(org);
+  const read = () => executions.in(harness.store).findById(id).lean();
+  const taken = await waitFor(
+    async () => {
+      const record = await read();
+      return record?.start_pending === false && record;
+    },
+    { timeoutMs: 15_000, what: 'the relay to leave it alone' },
+  );
+  expect(taken.status).toBe('pending');
+  await product.worker.start();
+  expect((await waitForExecution(org, id, ['completed'], 40_000))['status']).toBe('completed');
+}, 90_000);
