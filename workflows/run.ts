@@ -1,5 +1,5 @@
 /** The state of one execution inside its workflow: what conditions can see, what is still to be recorded, what was decided. */
-import { setCurrentDetails } from '@temporalio/workflow';
+import { patched, setCurrentDetails } from '@temporalio/workflow';
 import type {
   DecisionSignal,
   ExecutionInput,
@@ -121,9 +121,17 @@ export function noteSkipped(run: Run, step: PlanStep, reason: string): void {
   for (const inner of step.else ?? []) noteSkipped(run, inner, reason);
 }
 
-/** Keeps the first decision per gate. A sender that floods the workflow is ignored past a bound. */
+/** Since then the open gate hears its decision past the bound, too; executions that began before go on as they did. */
+const OPEN_GATE_HEARD = 'open-gate-heard';
+
+/**
+ * Keeps the first decision per gate. A sender that floods the workflow is ignored past a bound, whatever it calls its
+ * gates; what decides the open one is not.
+ */
 export function noteDecision(run: Run, signal: DecisionSignal): void {
-  if (run.decisions.size >= WAITING_DECISIONS_MAX || run.decisions.has(signal.approval_id)) return;
+  if (run.decisions.has(signal.approval_id)) return;
+  const isFull = run.decisions.size >= WAITING_DECISIONS_MAX;
+  if (isFull && !(signal.approval_id === run.openGate && patched(OPEN_GATE_HEARD))) return;
   run.decisions.set(signal.approval_id, signal);
 }
 

@@ -1,4 +1,7 @@
 /** Operators decide from the `temporal` command line as well: the signal proposes, the approval's record decides. */
+import { readConfig } from '../../src/config';
+import { APPROVAL_DECISION, workflowIdOf } from '../../src/contracts/messages';
+import { connectEngine } from '../../src/engine/connect';
 import { activeAgent, definitionWith, GATE, openGateOf, run } from '../support/agents';
 import { joinStack, list, text, waitForExecution, type Harness, type TestOrg } from '../support/harness';
 import { workflowCommand } from '../support/temporal-cli';
@@ -65,3 +68,17 @@ test.each(['json/protobuf', 'binary/protobuf', 'text/plain'])(
     await waitForExecution(org, id, ['completed']);
   },
 );
+
+test('a decision is heard however many signals named approvals that are none', async () => {
+  const org = await harness.newOrg();
+  await activeAgent(org, definitionWith([GATE]));
+  const id = await run(org);
+  const gate = await openGateOf(org, id);
+  const engine = connectEngine(readConfig(harness.address.env).temporal);
+  const workflow = engine.client.workflow.getHandle(workflowIdOf(id));
+  for (let made = 0; made < 120; made += 1)
+    await workflow.signal(APPROVAL_DECISION, { approval_id: `apr_${made}`, decision: 'denied' });
+  await engine.close();
+  await org.call('POST', `/agents/api/approvals/${text(gate['id'])}/decision`, { decision: 'approved' });
+  await waitForExecution(org, id, ['completed']);
+});
