@@ -60,7 +60,9 @@ const readAnew = (deps: Deps, { input }: StepRun<'ai_reason'>): Promise<Executio
 async function noteFailure(deps: Deps, run: StepRun<'ai_reason'>, error: unknown): Promise<void> {
   const { execution_id: id, slot } = run.input;
   const usage = error instanceof ProviderError ? error.usage : undefined;
-  if (usage) await noteSpent(deps.store, { id, slot, attempt: run.attempt }, usage);
+  // By its moment: numbers of attempts begin again when an operator resets the step.
+  const attempt = activityInfo().currentAttemptScheduledTimestampMs;
+  if (usage) await noteSpent(deps.store, { id, slot, attempt }, usage);
   if (!(await isLast(deps, run, error))) return;
   await giveBack(deps, await readAnew(deps, run), [slot]);
   deps.cache.drop(id);

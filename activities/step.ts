@@ -48,7 +48,11 @@ function remember(key: string, effect: Effect): void {
   if (!oldest.done) unrecorded.delete(oldest.value);
 }
 
-const isAttemptFirst = (): boolean => activityInfo().attempt === 1;
+/** An operator who resets an activity has its attempts counted from one again; the first of all begins when it is scheduled. */
+const isAttemptFirst = (): boolean => {
+  const { attempt, scheduledTimestampMs, currentAttemptScheduledTimestampMs } = activityInfo();
+  return attempt === 1 && currentAttemptScheduledTimestampMs === scheduledTimestampMs;
+};
 
 const resultOf = (record: ExecutionRecord, input: StepInput): StepResult => ({
   ...recorded(record, input, [input.slot]),

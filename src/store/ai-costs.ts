@@ -8,7 +8,7 @@ interface SlotOf {
   slot: number;
 }
 
-/** Notes what an attempt has spent: once, however often it is told. */
+/** Notes what an attempt, named by when it was due, has spent: once, however often it is told. */
 export async function noteSpent(
   store: Store,
   { id, slot, attempt }: SlotOf & { attempt: number },

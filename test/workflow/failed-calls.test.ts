@@ -7,10 +7,20 @@ import { workflowIdOf } from '../../src/contracts/messages';
 import { connectEngine, type Engine } from '../../src/engine/connect';
 import { openStore, type OpenStore } from '../../src/store/connect';
 import { activeAgent, definitionWith, GATE, openGateOf, REASON, run } from '../support/agents';
-import { createOrg, joinStack, text, waitFor, waitForExecution, type Body, type TestOrg } from '../support/harness';
+import {
+  createOrg,
+  joinStack,
+  text,
+  waitFor,
+  waitForExecution,
+  type Body,
+  type Harness,
+  type TestOrg,
+} from '../support/harness';
 import { productProcess, type ProductProcess } from '../support/processes';
 import { creditSums } from '../support/records';
 import { startModelApi, type ModelApi } from '../support/stand-ins/model-api';
+import { temporalCommand } from '../support/temporal-cli';
 
 const processes: ProductProcess[] = [];
 let model: ModelApi;
@@ -18,11 +28,12 @@ let store: OpenStore;
 let engine: Engine;
 let org: TestOrg;
 let newOrg: () => Promise<TestOrg>;
+let address: Harness['address'];
 
 /** An api and a worker of their own, whose model fails as the test says. */
 beforeAll(async () => {
   const harness = joinStack();
-  const { address } = harness;
+  address = harness.address;
   await harness.close();
   model = await startModelApi();
   const port = String(await choosePort());
@@ -183,6 +194,28 @@ test('it is part of what the answer costs that comes in the end', async () => {
   const ended = await waitForExecution(org, await start({ ...REASON, ...TWICE, ...SCHEMA }), ['completed', 'failed']);
   expect(thinkOf(ended)).toMatchObject({ status: 'completed', attempts: 2, credits_used: 22 });
   await expectBooked(22);
+});
+
+test('so it is when an operator resets the step, which counts its attempts from one again', async () => {
+  let calls = 0;
+  model.setReply(({ messages }) => {
+    if (messages.length > 1) return unavailable();
+    calls += 1;
+    return { text: calls === 3 ? '{"n": 1}' : 'no object', usage: COSTLY };
+  });
+  const id = await start({ ...REASON, ...SCHEMA, retry: { max_attempts: 2, initial: '1h', max: '1h' } });
+  const workflow = engine.client.workflow.getHandle(workflowIdOf(id));
+  for (const call of [1, 2]) {
+    const waitsForReset = async (): Promise<boolean> => {
+      const [pending] = (await workflow.describe()).raw.pendingActivities ?? [];
+      return calls === call && pending?.attempt === 2;
+    };
+    await waitFor(waitsForReset, { what: `call ${call} to fail` });
+    await temporalCommand({ address }, 'activity', 'reset', '--workflow-id', workflowIdOf(id), '--activity-id', '1');
+  }
+  const ended = await waitForExecution(org, id, ['completed', 'failed']);
+  expect(thinkOf(ended)).toMatchObject({ status: 'completed', credits_used: 33, usage: { input_tokens: 240_000 } });
+  await expectBooked(33);
 });
 
 test.each([
