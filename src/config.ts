@@ -42,7 +42,11 @@ export const SETTINGS = {
   ),
   TEMPORAL_ADDRESS: setting('string', '127.0.0.1:7233', 'Temporal frontend, host:port'),
   TEMPORAL_NAMESPACE: setting('string', 'default', 'Temporal namespace'),
-  TEMPORAL_TASK_QUEUE: setting('string', 'signalbox', 'Task queue of workflows and activities'),
+  TEMPORAL_TASK_QUEUE: setting(
+    'string',
+    'signalbox',
+    'Task queue of workflows and activities; installations that share a namespace have one each',
+  ),
   TEMPORAL_UI_URL: setting('string', '', 'Base address of the Temporal Web UI, for links'),
   TEMPORAL_PAYLOAD_KEY: setting(
     'secret',

@@ -31,12 +31,15 @@ async function ensureSchedule(engine: Engine, { id, every, workflow, args }: Pla
   }
 }
 
-/** The repairs, once a minute, and per product what time alone makes happen, every 30 seconds. */
+/**
+ * The repairs, once a minute, and per product what time alone makes happen, every 30 seconds. Named by their task queue:
+ * installations that share a namespace have one each.
+ */
 async function ensureSchedules(engine: Engine, timedProducts: readonly string[]): Promise<void> {
-  await ensureSchedule(engine, { id: 'signalbox-sweep', every: '1m', workflow: SWEEP, args: [] });
+  await ensureSchedule(engine, { id: `${engine.taskQueue}-sweep`, every: '1m', workflow: SWEEP, args: [] });
   for (const product of timedProducts)
     await ensureSchedule(engine, {
-      id: `signalbox-timed-${product}`,
+      id: `${engine.taskQueue}-timed-${product}`,
       every: '30s',
       workflow: TIMED_EVENTS,
       args: [product],
