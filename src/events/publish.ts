@@ -89,21 +89,24 @@ const accepted = createMemory<true>();
 export const wasJustStarted = (context: Context, { _id: id }: ExecutionRecord): boolean =>
   accepted.find(context, id) !== null;
 
-/** Hands a stored execution to the engine. Failure leaves it pending for the relay, which tries again. */
-export async function startStored(context: Context, record: ExecutionRecord, known?: OrgFacts): Promise<boolean> {
+/** Hands a stored execution to the engine. */
+export async function startNow(context: Context, record: ExecutionRecord, known?: OrgFacts): Promise<void> {
   const org = known ?? (await orgFacts(context, record.org_id));
   const url = traceUrlOf(context, record);
+  const input = workflowInput(record, org);
+  const isUnderWay = await startExecution(context.engine, input, url);
+  // Read only now: a workflow that had ended by then had written its end before.
+  const orphan = isUnderWay ? undefined : await orphanOf(context, record);
+  if (orphan) await startExecution(context.engine, input, url, orphan);
+  accepted.keep(context, record._id, true);
+}
+
+/** As `startNow`; failure leaves it pending for the relay, which tries again. */
+export async function startStored(context: Context, record: ExecutionRecord, known?: OrgFacts): Promise<void> {
   try {
-    const input = workflowInput(record, org);
-    const isUnderWay = await startExecution(context.engine, input, url);
-    // Read only now: a workflow that had ended by then had written its end before.
-    const orphan = isUnderWay ? undefined : await orphanOf(context, record);
-    if (orphan) await startExecution(context.engine, input, url, orphan);
-    accepted.keep(context, record._id, true);
-    return true;
+    await startNow(context, record, known);
   } catch (error) {
     context.log.warn('start deferred', { execution_id: record._id, ...faultOf(error) });
-    return false;
   }
 }
 

@@ -12,7 +12,7 @@ import { byId, createApart, type Apart } from './apart';
 import { wakeAgain } from './decisions';
 import { settle } from './follow-ups';
 import { publishPending } from './outbox';
-import { publish, resumeEvent, startStored, wasJustStarted } from './publish';
+import { publish, resumeEvent, startNow, wasJustStarted } from './publish';
 import { relayWebhooks } from './webhooks/relay';
 
 const TICK_MS = 1_000;
@@ -28,8 +28,8 @@ const BATCH = 100;
 async function startAll(context: Context, unstarted: readonly ExecutionRecord[], apart: Apart): Promise<void> {
   const started: string[] = [];
   await apart({ what: 'start', items: unstarted, idsOf: byId }, async (execution) => {
-    const isTaken = wasJustStarted(context, execution) || (await startStored(context, execution));
-    if (isTaken) started.push(execution._id);
+    if (!wasJustStarted(context, execution)) await startNow(context, execution);
+    started.push(execution._id);
   });
   await markStarted(context.store, started);
 }
@@ -39,14 +39,14 @@ async function relayOnce(context: Context, rows: readonly Resource[], apart: Apa
   const now = context.clock.now();
   const before = new Date(now.getTime() - GRACE_MS);
   const [documents, owed, opening, unstarted, decided] = await Promise.all([
-    pendingOutbox(context.store, rows, BATCH),
-    pendingOwed(context.store, rows, BATCH),
-    unopenedEvents(context.store, before, BATCH),
-    unstartedExecutions(context.store, before, BATCH),
+    pendingOutbox(context.store, rows, BATCH, apart.resting('outbox')),
+    pendingOwed(context.store, rows, BATCH, apart.resting('follow-ups')),
+    unopenedEvents(context.store, before, BATCH, apart.resting('event')),
+    unstartedExecutions(context.store, before, BATCH, apart.resting('start')),
     unconsumedDecisions(context.store, { before, now }, BATCH),
   ]);
-  const firstOf = ({ events }: (typeof documents)[number]) => ({ org: events[0]?.org_id, id: events[0]?.id });
-  await apart({ what: 'outbox', items: documents, idsOf: firstOf }, (document) => publishPending(context, document));
+  const ofFirst = ({ id, events }: (typeof documents)[number]) => ({ org: events[0]?.org_id, id });
+  await apart({ what: 'outbox', items: documents, idsOf: ofFirst }, (document) => publishPending(context, document));
   const ofDebt = ({ place, id }: (typeof owed)[number]) => ({ org: place.tenantId, id });
   await apart({ what: 'follow-ups', items: owed, idsOf: ofDebt }, (debt) => settle(context, debt));
   await apart({ what: 'event', items: opening, idsOf: byId }, (event) => resumeEvent(context, event));

@@ -9,7 +9,7 @@ import {
 } from '../contracts/approval';
 import { Enum, Nullable, Type, type Static } from '../contracts/schema';
 import type { Position } from '../domain/sealed-token';
-import { collection, Instant, isDuplicate, type Store } from './collection';
+import { collection, idsBut, Instant, isDuplicate, type Store } from './collection';
 
 export const ApprovalRecord = Type.Object({
   _id: Type.String(),
@@ -236,10 +236,14 @@ export const countApprovals = (store: Store, orgId: string, query: ApprovalQuery
     .exec();
 
 /** Approvals that somebody watches and that have something to tell. */
-export const unreportedApprovals = (store: Store, limit: number): Promise<ApprovalRecord[]> =>
+export const unreportedApprovals = (
+  store: Store,
+  limit: number,
+  except: readonly string[],
+): Promise<ApprovalRecord[]> =>
   approvals
     .in(store)
-    .find({ watched: true, unreported: true })
+    .find({ watched: true, unreported: true, ...idsBut(except) })
     .sort({ created_at: 1 })
     .limit(limit)
     .lean<ApprovalRecord[]>()

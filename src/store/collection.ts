@@ -8,6 +8,9 @@ export const STORE_WAIT_MS = 2_000;
 /** A moment as MongoDB stores it; contracts show the same moment as an ISO string. */
 export const Instant = () => Type.Unsafe<Date>({ 'x-instant': true });
 
+/** Leaves these documents out of a query. */
+export const idsBut = (except: readonly string[]) => (except.length > 0 ? { _id: { $nin: [...except] } } : {});
+
 export interface Index {
   name: string;
   keys: Record<string, IndexDirection>;

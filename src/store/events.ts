@@ -3,7 +3,7 @@ import type { EventOutcome } from '../contracts/event';
 import { Json, Nullable, Type, type Static } from '../contracts/schema';
 import { derivedId } from '../domain/ids';
 import { literal } from '../domain/webhooks/patterns';
-import { collection, Instant, isDuplicate, type Store } from './collection';
+import { collection, idsBut, Instant, isDuplicate, type Store } from './collection';
 
 export const EventRecord = Type.Object({
   _id: Type.String(),
@@ -78,10 +78,15 @@ export const markOpened = async (store: Store, ids: string[]): Promise<void> => 
 };
 
 /** Events whose executions were not all opened, because a process died in between. */
-export const unopenedEvents = (store: Store, before: Date, limit: number): Promise<EventRecord[]> =>
+export const unopenedEvents = (
+  store: Store,
+  before: Date,
+  limit: number,
+  except: readonly string[],
+): Promise<EventRecord[]> =>
   events
     .in(store)
-    .find({ opening: true, received_at: { $lt: before } })
+    .find({ opening: true, received_at: { $lt: before }, ...idsBut(except) })
     .sort({ received_at: 1 })
     .limit(limit)
     .lean<EventRecord[]>()

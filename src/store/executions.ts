@@ -12,7 +12,7 @@ import type { EndedRun } from '../domain/agent-breaker';
 import type { AskedBy } from '../domain/audit';
 import type { TokenUsage } from '../domain/credits';
 import type { Position } from '../domain/sealed-token';
-import { collection, Instant, isDuplicate, type Store } from './collection';
+import { collection, idsBut, Instant, isDuplicate, type Store } from './collection';
 
 /** One slot per step of the definition, made when the execution is opened, so a retried write overwrites itself. */
 export interface StepSlot {
@@ -223,10 +223,15 @@ export const linkRetry = async (store: Store, orgId: string, id: string, retryId
 };
 
 /** Executions whose start the engine has not accepted yet, oldest first. */
-export const unstartedExecutions = (store: Store, before: Date, limit: number): Promise<ExecutionRecord[]> =>
+export const unstartedExecutions = (
+  store: Store,
+  before: Date,
+  limit: number,
+  except: readonly string[],
+): Promise<ExecutionRecord[]> =>
   executions
     .in(store)
-    .find({ start_pending: true, created_at: { $lt: before } })
+    .find({ start_pending: true, created_at: { $lt: before }, ...idsBut(except) })
     .sort({ created_at: 1 })
     .limit(limit)
     .lean<ExecutionRecord[]>()
@@ -294,10 +299,14 @@ export const noteWorkflowTold = async (store: Store, id: string, now: Date): Pro
 };
 
 /** Ended executions that somebody watches and nobody was told about. */
-export const unreportedExecutions = (store: Store, limit: number): Promise<ExecutionRecord[]> =>
+export const unreportedExecutions = (
+  store: Store,
+  limit: number,
+  except: readonly string[],
+): Promise<ExecutionRecord[]> =>
   executions
     .in(store)
-    .find({ watched: true, unreported: true })
+    .find({ watched: true, unreported: true, ...idsBut(except) })
     .sort({ completed_at: 1 })
     .limit(limit)
     .lean<ExecutionRecord[]>()

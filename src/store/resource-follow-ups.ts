@@ -1,6 +1,6 @@
 /** Figures over other records, and what a change leaves owed to them. A debt is cleared only when it has been paid. */
 import type { AnyRecord, Naming, Resource } from '../resources/resource';
-import type { Store } from './collection';
+import { idsBut, type Store } from './collection';
 import { documentsOf, toRecord, type ResourceDocument } from './resource-documents';
 import { canOwe, wokenBy } from './resource-marks';
 import type { Place } from './resources';
@@ -30,12 +30,17 @@ export async function owedBy(store: Store, { row, tenantId }: Place, id: string)
   return document ? owedIn(row, document) : null;
 }
 
-/** Debts of these resources, of all tenants, that a crash left. */
-export async function pendingOwed(store: Store, rows: readonly Resource[], limit: number): Promise<Owed[]> {
+/** Debts of these resources, of all tenants, that a crash left; none of the records in `except`. */
+export async function pendingOwed(
+  store: Store,
+  rows: readonly Resource[],
+  limit: number,
+  except: readonly string[] = [],
+): Promise<Owed[]> {
   const found = await Promise.all(
     rows.filter(canOwe).map(async (row) => {
       const documents = await documentsOf(store, row)
-        .find({ owes: { $exists: true } }, { tenantId: 1, version: 1, owes: 1 })
+        .find({ owes: { $exists: true }, ...idsBut(except) }, { tenantId: 1, version: 1, owes: 1 })
         .limit(limit)
         .lean<ResourceDocument[]>()
         .exec();

@@ -2,7 +2,7 @@
 import type { BusEvent } from '../contracts/event';
 import type { Reference } from '../resources/registry';
 import type { AnyRecord, ExternalRef, Resource } from '../resources/resource';
-import { isDuplicate, type Store } from './collection';
+import { idsBut, isDuplicate, type Store } from './collection';
 import { joinUpdates, marksOfChange, marksOfNew } from './resource-marks';
 import { documentsOf, refKeysOf, storedValue, toDocument, toRecord, type ResourceDocument } from './resource-documents';
 
@@ -185,6 +185,8 @@ export async function removeResource(
 
 /** The events of one document, and how to mark them handed over. */
 export interface PendingEvents {
+  /** Of the document. */
+  id: string;
   events: BusEvent[];
   clear(): Promise<void>;
 }
@@ -200,6 +202,7 @@ async function clearOutbox(store: Store, row: Resource, id: string, eventIds: re
 
 /** What the write that just succeeded left to hand over. */
 export const pendingOf = (store: Store, row: Resource, id: string, events: BusEvent[]): PendingEvents => ({
+  id,
   events,
   clear: () =>
     clearOutbox(
@@ -210,12 +213,17 @@ export const pendingOf = (store: Store, row: Resource, id: string, events: BusEv
     ),
 });
 
-/** Events of these resources that were never handed over, of all tenants, oldest document first. */
-export async function pendingOutbox(store: Store, rows: readonly Resource[], limit: number): Promise<PendingEvents[]> {
+/** Events of these resources never handed over, of all tenants, oldest document first; none of those in `except`. */
+export async function pendingOutbox(
+  store: Store,
+  rows: readonly Resource[],
+  limit: number,
+  except: readonly string[] = [],
+): Promise<PendingEvents[]> {
   const perResource = await Promise.all(
     rows.map(async (row) => {
       const documents = await documentsOf(store, row)
-        .find({ ob: true }, { _out: 1, updatedAt: 1 })
+        .find({ ob: true, ...idsBut(except) }, { _out: 1, updatedAt: 1 })
         .sort({ updatedAt: 1 })
         .limit(limit)
         .lean<ResourceDocument[]>()

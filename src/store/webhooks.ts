@@ -1,7 +1,7 @@
 /** Webhook endpoints. Their secrets are stored sealed: they must be read again to sign, and must not lie in a dump. */
 import { Enum, Json, Nullable, Type, type Static } from '../contracts/schema';
 import { DISABLED_REASONS, WEBHOOK_STATUSES, WebhookSettings, type WebhookFilter } from '../contracts/webhook';
-import { collection, Instant, type Store } from './collection';
+import { collection, idsBut, Instant, type Store } from './collection';
 import { fenced, raiseEpoch } from './guards';
 import { insertSeated, seatIndex } from './seats';
 
@@ -214,8 +214,13 @@ export async function returnNotice(store: Store, { _id }: WebhookRecord): Promis
 }
 
 /** Endpoints whose being disabled is not in the event log yet. */
-export const unannouncedWebhooks = (store: Store, limit: number): Promise<WebhookRecord[]> =>
-  webhooks.in(store).find({ unannounced: true }).limit(limit).lean<WebhookRecord[]>().exec();
+export const unannouncedWebhooks = (store: Store, limit: number, except: readonly string[]): Promise<WebhookRecord[]> =>
+  webhooks
+    .in(store)
+    .find({ unannounced: true, ...idsBut(except) })
+    .limit(limit)
+    .lean<WebhookRecord[]>()
+    .exec();
 
 export async function markAnnounced(store: Store, { _id, disabledAt, lastOff }: WebhookRecord): Promise<void> {
   const announced = lastOff ? { 'lastOff.at': lastOff.at } : { disabledAt };

@@ -13,6 +13,10 @@ const BATCH = 100;
 /** Of deliveries, in one pass. */
 const BATCHES_MAX = 10;
 
+const OF_EXECUTION = 'report of an execution';
+const OF_APPROVAL = 'report of an approval';
+const OF_ENDPOINT = 'report of an endpoint';
+
 type Publish = (event: BusEvent) => Promise<unknown>;
 
 const ofOrg = ({ _id: id, orgId: org }: { _id: string; orgId: string }) => ({ org, id });
@@ -41,19 +45,19 @@ async function takeDue(context: Context, apart: Apart): Promise<number> {
 async function publishReports(context: Context, publish: Publish, apart: Apart): Promise<number> {
   const { store } = context;
   const [ended, approvals, disabled] = await Promise.all([
-    unreportedExecutions(store, BATCH),
-    unreportedApprovals(store, BATCH),
-    unannouncedWebhooks(store, BATCH),
+    unreportedExecutions(store, BATCH, apart.resting(OF_EXECUTION)),
+    unreportedApprovals(store, BATCH, apart.resting(OF_APPROVAL)),
+    unannouncedWebhooks(store, BATCH, apart.resting(OF_ENDPOINT)),
   ]);
-  await apart({ what: 'report of an execution', items: ended, idsOf: byId }, async (record) => {
+  await apart({ what: OF_EXECUTION, items: ended, idsOf: byId }, async (record) => {
     await publish(executionReport(record));
     await markExecutionReported(store, record._id);
   });
-  await apart({ what: 'report of an approval', items: approvals, idsOf: byId }, async (approval) => {
+  await apart({ what: OF_APPROVAL, items: approvals, idsOf: byId }, async (approval) => {
     for (const event of approvalReports(approval)) await publish(event);
     await markApprovalReported(store, approval);
   });
-  await apart({ what: 'report of an endpoint', items: disabled, idsOf: ofOrg }, async (webhook) => {
+  await apart({ what: OF_ENDPOINT, items: disabled, idsOf: ofOrg }, async (webhook) => {
     await auditDisabled(context, webhook);
     await publish(disabledReport(webhook));
     await markAnnounced(store, webhook);

@@ -1,0 +1,84 @@
+/** More that fails for good than one pass takes: what comes behind it is done all the same. */
+import { executionIdFor, newId } from '../../src/domain/ids';
+import { agents } from '../../src/store/agents';
+import { eventKeyOf, events, type EventRecord } from '../../src/store/events';
+import { executions } from '../../src/store/executions';
+import { joinStack, waitFor, waitForExecution, type Harness, type TestOrg } from '../support/harness';
+import { storedAgent, unopenedRecord } from '../support/records';
+
+const MINUTE = 60_000;
+const ago = (milliseconds: number): Date => new Date(Date.now() - milliseconds);
+const STEPS = [{ type: 'set_variables' as const, id: 'vars', values: { a: 1 } }];
+/** More than the relay takes at once. */
+const MANY = 130;
+const each = <Made>(make: () => Made): Made[] => Array.from({ length: MANY }, make);
+
+let harness: Harness;
+beforeAll(() => {
+  harness = joinStack();
+});
+afterAll(() => harness.close());
+
+/** An agent as nothing writes it: whoever opens or starts a run of it throws. */
+async function brokenAgent({ id: orgId }: TestOrg): Promise<string> {
+  const id = await storedAgent(harness.store, orgId, STEPS, 'custom.broken');
+  await agents.in(harness.store).collection.updateOne({ _id: id } as never, { $set: { definition: {} } });
+  return id;
+}
+
+/** An event as a process leaves it that died before its execution was open. */
+function unopenedEvent(orgId: string, agentId: string, receivedAt: Date): EventRecord {
+  const id = newId('evt');
+  const started = { agent_id: agentId, outcome: 'started', execution_id: executionIdFor(agentId, id, 1) };
+  return {
+    _id: eventKeyOf(orgId, id),
+    org_id: orgId,
+    event_id: id,
+    event_type: 'custom.broken',
+    source_product: 'psa',
+    occurred_at: receivedAt.toISOString(),
+    received_at: receivedAt,
+    client_id: null,
+    payload: {},
+    sequence: null,
+    subject: null,
+    resource_id: null,
+    webhooks: [],
+    outcomes: [started] as never,
+    opening: true,
+  };
+}
+
+test('events that can never be opened do not keep the relay from those behind them', async () => {
+  const { store } = harness;
+  const [one, other] = [await harness.newOrg(), await harness.newOrg()];
+  const broken = await brokenAgent(one);
+  const whole = await storedAgent(store, other.id, STEPS, 'custom.broken');
+  const behind = unopenedEvent(other.id, whole, ago(5 * MINUTE));
+  await events.in(store).insertMany(each(() => unopenedEvent(one.id, broken, ago(10 * MINUTE))));
+  try {
+    await events.in(store).create(behind);
+    const id = executionIdFor(whole, behind.event_id, 1);
+    const found = await waitFor(() => executions.in(store).findById(id).lean(), { timeoutMs: 20_000 });
+    expect(found).toMatchObject({ org_id: other.id });
+  } finally {
+    await events.in(store).deleteMany({ org_id: one.id });
+  }
+}, 60_000);
+
+test('executions that the engine can never be given do not keep the relay from those behind them', async () => {
+  const { store } = harness;
+  const [one, other] = [await harness.newOrg(), await harness.newOrg()];
+  const agentId = await storedAgent(store, one.id, STEPS);
+  const record = await unopenedRecord(store, { orgId: one.id, agentId, now: ago(10 * MINUTE), payload: {} });
+  const broken = () => ({ ...record, _id: newId('exe'), definition: {} as never, touched_at: new Date() });
+  await executions.in(store).insertMany(each(broken));
+  try {
+    const whole = await storedAgent(store, other.id, STEPS);
+    const late = await unopenedRecord(store, { orgId: other.id, agentId: whole, now: ago(5 * MINUTE), payload: {} });
+    await executions.in(store).create({ ...late, touched_at: new Date() });
+    expect((await waitForExecution(other, late._id, ['completed'], 20_000))['status']).toBe('completed');
+  } finally {
+    await executions.in(store).deleteMany({ org_id: one.id });
+  }
+}, 60_000);
