@@ -6,6 +6,7 @@ import type { Context } from '../context';
 import { RESOURCES, resourceOf } from '../resources/registry';
 import type { AnyRecord, Product, Resource } from '../resources/resource';
 import { dueRecords, lookAgain, type DueRecord } from '../store/resource-due';
+import { isStoreDown } from '../store/outages';
 import { findResource } from '../store/resources';
 import { changeBySystem } from './system-change';
 
@@ -50,14 +51,37 @@ async function look(context: Context, found: DueRecord, related: Related): Promi
   return changeBySystem(context, found.place, { before: found.record, change: next.change, by: 'timer' });
 }
 
+/** Looks at one record of many. False when that failed: then it must not hold up the others. */
+async function lookApart(context: Context, found: DueRecord, work: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    // Without the store the others would fail as well, each after a while.
+    if (isStoreDown(error)) throw error;
+    const { place, record } = found;
+    context.log.warn('moment left to the next pass', {
+      org: place.tenantId,
+      resource: place.row.key,
+      id: record.id,
+      error,
+    });
+    return false;
+  }
+}
+
 async function passOf(context: Context, row: Resource, beat: () => void): Promise<number> {
   let changed = 0;
+  const failed: string[] = [];
   for (let batch = 0; batch < BATCHES_MAX; batch += 1) {
-    const found = await dueRecords(context.store, row, context.clock.now(), BATCH);
+    const found = await dueRecords(context.store, row, context.clock.now(), { limit: BATCH, except: failed });
     const related = relatedReader(context);
     for (const record of found) {
       beat();
-      if (await look(context, record, related)) changed += 1;
+      const isLookedAt = await lookApart(context, record, async () => {
+        if (await look(context, record, related)) changed += 1;
+      });
+      if (!isLookedAt) failed.push(record.record.id);
     }
     if (found.length < BATCH) break;
   }

@@ -1,6 +1,6 @@
 /** Records whose moment has come, over all tenants: one indexed query per resource, however many tenants there are. */
 import type { AnyRecord, Resource } from '../resources/resource';
-import type { Store } from './collection';
+import { idsBut, type Store } from './collection';
 import { documentsOf, toRecord, type ResourceDocument } from './resource-documents';
 import type { Place } from './resources';
 
@@ -11,10 +11,15 @@ export interface DueRecord {
   due: Date;
 }
 
-/** The records that are due, the longest due first. */
-export async function dueRecords(store: Store, row: Resource, now: Date, limit: number): Promise<DueRecord[]> {
+/** The records that are due, the longest due first; none of those in `except`. */
+export async function dueRecords(
+  store: Store,
+  row: Resource,
+  now: Date,
+  { limit, except }: { limit: number; except: readonly string[] },
+): Promise<DueRecord[]> {
   const documents = await documentsOf(store, row)
-    .find({ deletedAt: null, due: { $lte: now } }, { _out: 0 })
+    .find({ deletedAt: null, due: { $lte: now }, ...idsBut(except) }, { _out: 0 })
     .sort({ deletedAt: 1, due: 1 })
     .limit(limit)
     .lean<ResourceDocument[]>()

@@ -1,9 +1,15 @@
 /** More that fails for good than one pass takes: what comes behind it is done all the same. */
+import { readConfig } from '../../src/config';
+import { SWEEP, TIMED_EVENTS } from '../../src/contracts/messages';
 import { executionIdFor, newId } from '../../src/domain/ids';
+import { connectEngine, type Engine } from '../../src/engine/connect';
+import { resourceOf } from '../../src/resources/registry';
 import { agents } from '../../src/store/agents';
 import { eventKeyOf, events, type EventRecord } from '../../src/store/events';
 import { executions } from '../../src/store/executions';
-import { joinStack, waitFor, waitForExecution, type Harness, type TestOrg } from '../support/harness';
+import { documentsOf } from '../../src/store/resource-documents';
+import { activeAgent, definitionWith, run, VARIABLES } from '../support/agents';
+import { joinStack, text, waitFor, waitForExecution, type Harness, type TestOrg } from '../support/harness';
 import { storedAgent, unopenedRecord } from '../support/records';
 
 const MINUTE = 60_000;
@@ -14,10 +20,18 @@ const MANY = 130;
 const each = <Made>(make: () => Made): Made[] => Array.from({ length: MANY }, make);
 
 let harness: Harness;
+let engine: Engine;
 beforeAll(() => {
   harness = joinStack();
+  engine = connectEngine(readConfig(harness.address.env).temporal);
 });
-afterAll(() => harness.close());
+afterAll(async () => {
+  await engine.close();
+  await harness.close();
+});
+
+const runOnce = (workflow: string, ...args: string[]): Promise<unknown> =>
+  engine.client.workflow.execute(workflow, { workflowId: newId('once'), taskQueue: engine.taskQueue, args });
 
 /** An agent as nothing writes it: whoever opens or starts a run of it throws. */
 async function brokenAgent({ id: orgId }: TestOrg): Promise<string> {
@@ -80,5 +94,44 @@ test('executions that the engine can never be given do not keep the relay from t
     expect((await waitForExecution(other, late._id, ['completed'], 20_000))['status']).toBe('completed');
   } finally {
     await executions.in(store).deleteMany({ org_id: one.id });
+  }
+}, 60_000);
+
+test('a record whose moment cannot be worked out does not keep other records from theirs', async () => {
+  const [one, other] = [await harness.newOrg(), await harness.newOrg()];
+  const device = async (org: TestOrg, fields: Record<string, unknown>): Promise<string> => {
+    const company = await org.call('POST', '/crm/api/companies', { name: 'Northwind' });
+    const server = { hostname: 'srv', companyId: company.body['id'], deviceType: 'server', status: 'online' };
+    const made = await org.call('POST', '/rmm/api/devices', server);
+    const id = text(made.body['id']);
+    await documentsOf(harness.store, resourceOf('devices')).collection.updateOne({ _id: id } as never, {
+      $set: fields,
+    });
+    return id;
+  };
+  const broken = await device(one, { lastSeenAt: 'long ago', due: ago(120 * MINUTE) });
+  try {
+    const id = await device(other, { lastSeenAt: ago(90 * MINUTE), due: ago(60 * MINUTE) });
+    await runOnce(TIMED_EVENTS, 'rmm');
+    expect((await other.call('GET', `/rmm/api/devices/${id}`)).body).toMatchObject({ status: 'offline' });
+  } finally {
+    await documentsOf(harness.store, resourceOf('devices')).collection.deleteOne({ _id: broken } as never);
+  }
+}, 60_000);
+
+test('an execution that cannot be repaired is not the first that the next sweep looks at', async () => {
+  const org = await harness.newOrg();
+  await activeAgent(org, definitionWith([VARIABLES]));
+  const id = await run(org);
+  await waitForExecution(org, id, ['completed']);
+  // As an older copy of the store has it, and as nothing writes it.
+  const broken = { status: 'running', definition: {}, touched_at: ago(10 * MINUTE) };
+  await executions.in(harness.store).collection.updateOne({ _id: id } as never, { $set: broken });
+  try {
+    await runOnce(SWEEP);
+    const record = await executions.in(harness.store).findById(id).lean();
+    expect(record?.touched_at.getTime()).toBeGreaterThan(ago(MINUTE).getTime());
+  } finally {
+    await executions.in(harness.store).deleteOne({ _id: id });
   }
 }, 60_000);
