@@ -157,7 +157,11 @@ async function repairExecutions({ deps, count, apart, ago }: Pass): Promise<void
     let repaired = 0;
     await apart({ what: 'quiet execution', items: quiet, idsOf: byId }, async (record) => {
       heartbeat();
-      const kind = await repairQuiet(deps, record);
+      const kind = await repairQuiet(deps, record).catch(async (error: unknown) => {
+        // The next pass begins with others: these alone could be all it takes.
+        await touchExecution(deps.store, record._id, deps.clock.now());
+        throw error;
+      });
       if (kind !== HEALTHY) repaired += 1;
       count(kind, { execution: record._id });
     });
