@@ -8,6 +8,7 @@ import {
   changeAgent,
   dropAgentNotice,
   findAgent,
+  noteAgentTold,
   settleSlot,
   takeAgentNotice,
   type AgentRecord,
@@ -15,7 +16,7 @@ import {
 import { auditStopped } from '../src/store/audit-trail';
 import { endedRuns } from '../src/store/executions';
 import type { Deps } from './deps';
-import { mailOwners } from './owner-mail';
+import { isMailAway, mailOwners } from './owner-mail';
 
 const RUNS_MAX = 200;
 const BATCH = 50;
@@ -49,6 +50,7 @@ export async function judgeAgent(
       status: 'error',
       error_info: { code, message, since, execution_ids: executionIds },
       notice_at: now,
+      notice_told: [],
       version: agent.version + 1,
       updated_at: now,
     },
@@ -73,12 +75,14 @@ async function tell(deps: Deps, agent: AgentRecord): Promise<void> {
   if (agent.status === 'error') {
     // Whoever stopped it may have died before it could.
     await announce(deps, agent);
-    await mailOwners(deps, {
+    const mail = {
       ...textOf(agent, deps.config.publicUrl),
       orgId: agent.org_id,
       cause: `${agent._id}.${stopOf(agent)}`,
       headers: { 'X-Signalbox-Agent': agent._id },
-    });
+    };
+    const note = (userId: string): Promise<void> => noteAgentTold(deps.store, agent._id, userId);
+    await mailOwners(deps, mail, { ids: agent.notice_told ?? [], note });
   }
   await dropAgentNotice(deps.store, agent._id);
 }
@@ -87,8 +91,11 @@ async function tell(deps: Deps, agent: AgentRecord): Promise<void> {
 export async function sendAgentNotices(deps: Deps): Promise<void> {
   for (const agent of await agentNoticesDue(deps.store, deps.clock.now(), BATCH)) {
     heartbeat();
-    await tell(deps, agent).catch((error: unknown) =>
-      deps.log.warn('agent notice deferred', { agent_id: agent._id, error }),
-    );
+    try {
+      await tell(deps, agent);
+    } catch (error) {
+      deps.log.warn('agent notice deferred', { agent_id: agent._id, error });
+      if (isMailAway(error)) return;
+    }
   }
 }

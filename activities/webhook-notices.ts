@@ -1,11 +1,11 @@
 /** Mails to the owners of an endpoint that fails: half way, three quarters, and when it is switched off. */
 import { heartbeat } from '@temporalio/activity';
-import { markNoticed, noticesDue, returnNotice, takeNotice, type WebhookRecord } from '../src/store/webhooks';
+import { markNoticed, noteTold, noticesDue, returnNotice, takeNotice, type WebhookRecord } from '../src/store/webhooks';
 import type { Deps } from './deps';
-import { mailOwners } from './owner-mail';
+import { isMailAway, mailOwners } from './owner-mail';
 
 const BATCH = 50;
-/** Longer than it takes to send a notice to all owners. */
+/** Longer than it takes to send a notice to all owners; one that cannot leave rests as long. */
 const TAKEN_MS = 120_000;
 
 const hostOf = ({ url }: WebhookRecord): string => new URL(url).host;
@@ -32,35 +32,37 @@ function textOf(webhook: WebhookRecord, consoleUrl: string): { subject: string; 
 
 async function sendNotice(deps: Deps, webhook: WebhookRecord): Promise<void> {
   const since = (webhook.disabledAt ?? webhook.failingSince ?? webhook.updatedAt).getTime();
-  await mailOwners(deps, {
+  const mail = {
     ...textOf(webhook, deps.config.publicUrl),
     orgId: webhook.orgId,
     userId: webhook.createdBy,
     cause: `${webhook._id}.${since}.${webhook.noticeStage}`,
     headers: { 'X-Signalbox-Webhook': webhook._id },
-  });
+  };
+  const note = (userId: string): Promise<void> => noteTold(deps.store, webhook, userId);
+  await mailOwners(deps, mail, { ids: webhook.noticeTold ?? [], note });
 }
 
-/** Sends a notice that nobody else is sending; passes can meet. */
-async function tellOnce(deps: Deps, webhook: WebhookRecord): Promise<void> {
+/** Sends a notice that nobody else is sending; passes can meet. One that cannot leave stays taken, so that others come first. */
+async function tellOnce(deps: Deps, due: WebhookRecord): Promise<void> {
   const now = deps.clock.now();
-  if (!(await takeNotice(deps.store, webhook, { now, until: new Date(now.getTime() + TAKEN_MS) }))) return;
-  try {
-    await sendNotice(deps, webhook);
-    await markNoticed(deps.store, webhook);
-  } finally {
-    await returnNotice(deps.store, webhook);
-  }
+  const taken = await takeNotice(deps.store, due, { now, until: new Date(now.getTime() + TAKEN_MS) });
+  if (!taken) return;
+  await sendNotice(deps, taken);
+  await markNoticed(deps.store, taken);
+  await returnNotice(deps.store, taken);
 }
 
-/** Sends what is due; a mail that cannot leave is tried again with the next pass, under the same message id. */
+/** Sends what is due; a mail that cannot leave is tried again with a later pass, under the same message id. */
 export async function sendNotices(deps: Deps): Promise<void> {
-  for (const webhook of await noticesDue(deps.store, BATCH)) {
+  for (const webhook of await noticesDue(deps.store, deps.clock.now(), BATCH)) {
     heartbeat();
     try {
       await tellOnce(deps, webhook);
     } catch (error) {
       deps.log.warn('webhook notice deferred', { webhook_id: webhook._id, error });
+      // Each of the others would wait for the relay as long, and the sweep with them.
+      if (isMailAway(error)) return;
     }
   }
 }

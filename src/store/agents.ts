@@ -34,6 +34,8 @@ export const AgentRecord = Type.Object({
   error_info: Type.Optional(Type.Unsafe<StoredError | null>(Json())),
   /** From when the owners are to be told that it was stopped; absent when nobody has to be. */
   notice_at: Type.Optional(Instant()),
+  /** Those who were told by then, while others were not. */
+  notice_told: Type.Optional(Type.Array(Type.String())),
   deleting: Type.Boolean(),
   /** Who asked for that, for the audit trail; absent in records that were marked before it was kept. */
   deleted_by: Type.Optional(Type.Unsafe<AskedBy>(Json())),
@@ -143,6 +145,7 @@ export const agentNoticesDue = (store: Store, now: Date, limit: number): Promise
   agents
     .in(store)
     .find({ notice_at: { $lte: now } })
+    .sort({ notice_at: 1 })
     .limit(limit)
     .lean<AgentRecord[]>()
     .exec();
@@ -157,9 +160,14 @@ export const takeAgentNotice = async (
   return taken.matchedCount > 0;
 };
 
+/** Notes that one of them knows. */
+export const noteAgentTold = async (store: Store, id: string, userId: string): Promise<void> => {
+  await agents.in(store).updateOne({ _id: id }, { $addToSet: { notice_told: userId } });
+};
+
 /** Nobody has to be told any more. */
 export const dropAgentNotice = async (store: Store, id: string): Promise<void> => {
-  await agents.in(store).updateOne({ _id: id }, { $unset: { notice_at: '' } });
+  await agents.in(store).updateOne({ _id: id }, { $unset: { notice_at: '', notice_told: '' } });
 };
 
 /** Marks the agent as going away, if it is still at `version`: from here on no event can start it. */

@@ -37,7 +37,9 @@ const WebhookRecord = Type.Object({
   noticeStage: Type.Integer(),
   /** Until the owners were told of `noticeStage`. */
   noticeDue: Type.Boolean(),
-  /** Somebody is telling them; whoever died while at it has this long. */
+  /** Those who know of `noticeStage` while others do not. */
+  noticeTold: Type.Optional(Type.Array(Type.String())),
+  /** Somebody is telling them, or could not; whoever died while at it has this long. */
   noticeTakenUntil: Type.Optional(Nullable(Instant())),
   /** Until the event about its being disabled is in the log. */
   unannounced: Type.Boolean(),
@@ -147,7 +149,10 @@ export async function clearFailures(store: Store, { _id, url }: Asked): Promise<
 export async function raiseNotice(store: Store, { _id, url }: Asked, stage: number): Promise<void> {
   await webhooks
     .in(store)
-    .updateOne({ _id, url, noticeStage: { $lt: stage } }, { $set: { noticeStage: stage, noticeDue: true } });
+    .updateOne(
+      { _id, url, noticeStage: { $lt: stage } },
+      { $set: { noticeStage: stage, noticeDue: true, noticeTold: [] } },
+    );
 }
 
 /** Switches an endpoint off, with its event and its notice in the same write. */
@@ -169,6 +174,7 @@ export async function disableWebhook(
         unannounced: true,
         noticeStage: 100,
         noticeDue: true,
+        noticeTold: [],
       },
       $inc: { version: 1 },
     },
@@ -187,28 +193,44 @@ export async function reserveSlot(store: Store, id: string, intervalMs: number, 
   return record ? record.freeAtMs - intervalMs : null;
 }
 
-/** Endpoints whose owners are still to be told. */
-export const noticesDue = (store: Store, limit: number): Promise<WebhookRecord[]> =>
-  webhooks.in(store).find({ noticeDue: true }).limit(limit).lean<WebhookRecord[]>().exec();
+const isFree = (now: Date) => ({ $or: [{ noticeTakenUntil: null }, { noticeTakenUntil: { $lte: now } }] });
 
-/** Takes a notice to send it. False when somebody else has it, or it is out by now. */
-export async function takeNotice(
+/** Endpoints whose owners are still to be told and that nobody is at; those that were tried least lately first. */
+export const noticesDue = (store: Store, now: Date, limit: number): Promise<WebhookRecord[]> =>
+  webhooks
+    .in(store)
+    .find({ noticeDue: true, ...isFree(now) })
+    .sort({ noticeTakenUntil: 1 })
+    .limit(limit)
+    .lean<WebhookRecord[]>()
+    .exec();
+
+/** Takes a notice to send it, and answers its record. Null when somebody else has it, or it is out by now. */
+export const takeNotice = (
   store: Store,
   { _id, noticeStage }: WebhookRecord,
   { now, until }: { now: Date; until: Date },
-): Promise<boolean> {
-  const isFree = { $or: [{ noticeTakenUntil: null }, { noticeTakenUntil: { $lte: now } }] };
-  const { matchedCount } = await webhooks
+): Promise<WebhookRecord | null> =>
+  webhooks
     .in(store)
-    .updateOne({ _id, noticeStage, noticeDue: true, ...isFree }, { $set: { noticeTakenUntil: until } });
-  return matchedCount > 0;
+    .findOneAndUpdate(
+      { _id, noticeStage, noticeDue: true, ...isFree(now) },
+      { $set: { noticeTakenUntil: until } },
+      { returnDocument: 'after' },
+    )
+    .lean<WebhookRecord>()
+    .exec();
+
+/** Notes that one of them knows. */
+export async function noteTold(store: Store, { _id, noticeStage }: WebhookRecord, userId: string): Promise<void> {
+  await webhooks.in(store).updateOne({ _id, noticeStage }, { $addToSet: { noticeTold: userId } });
 }
 
 export async function markNoticed(store: Store, { _id, noticeStage }: WebhookRecord): Promise<void> {
   await webhooks.in(store).updateOne({ _id, noticeStage }, { $set: { noticeDue: false } });
 }
 
-/** Ends `takeNotice`, whether the notice was sent or not; the next stage may be due already. */
+/** Ends `takeNotice`; the next stage may be due already. */
 export async function returnNotice(store: Store, { _id }: WebhookRecord): Promise<void> {
   await webhooks.in(store).updateOne({ _id }, { $set: { noticeTakenUntil: null } });
 }
