@@ -36,27 +36,33 @@ async function startAll(context: Context, unstarted: readonly ExecutionRecord[],
 
 /** One pass over the outboxes of these resources and all else; true when the outboxes held as much as a pass takes. */
 async function relayOnce(context: Context, rows: readonly Resource[], apart: Apart): Promise<boolean> {
-  const now = context.clock.now();
-  const before = new Date(now.getTime() - GRACE_MS);
-  const [documents, owed, opening, unstarted, decided] = await Promise.all([
+  const before = new Date(context.clock.now().getTime() - GRACE_MS);
+  const [documents, owed, opening] = await Promise.all([
     pendingOutbox(context.store, rows, BATCH, apart.resting('outbox')),
     pendingOwed(context.store, rows, BATCH, apart.resting('follow-ups')),
     unopenedEvents(context.store, before, BATCH, apart.resting('event')),
-    unstartedExecutions(context.store, before, BATCH, apart.resting('start')),
-    unconsumedDecisions(context.store, { before, now }, BATCH),
   ]);
   const ofFirst = ({ id, events }: (typeof documents)[number]) => ({ org: events[0]?.org_id, id });
   await apart({ what: 'outbox', items: documents, idsOf: ofFirst }, (document) => publishPending(context, document));
   const ofDebt = ({ place, id }: (typeof owed)[number]) => ({ org: place.tenantId, id });
   await apart({ what: 'follow-ups', items: owed, idsOf: ofDebt }, (debt) => settle(context, debt));
   await apart({ what: 'event', items: opening, idsOf: byId }, (event) => resumeEvent(context, event));
-  const engineWork = unstarted.length + decided.length;
-  if (engineWork > 0 && (await context.engine.isReachable())) {
-    await startAll(context, unstarted, apart);
-    await apart({ what: 'decision', items: decided, idsOf: byId }, (approval) => wakeAgain(context, approval));
-  }
   await relayWebhooks(context, (event) => publish(context, event), apart);
   return documents.length === BATCH || owed.length === BATCH;
+}
+
+/** One pass over what the engine is to be told. */
+async function tellEngine(context: Context, apart: Apart): Promise<void> {
+  const now = context.clock.now();
+  const before = new Date(now.getTime() - GRACE_MS);
+  const [unstarted, decided] = await Promise.all([
+    unstartedExecutions(context.store, before, BATCH, apart.resting('start')),
+    unconsumedDecisions(context.store, { before, now }, BATCH),
+  ]);
+  const engineWork = unstarted.length + decided.length;
+  if (engineWork === 0 || !(await context.engine.isReachable())) return;
+  await startAll(context, unstarted, apart);
+  await apart({ what: 'decision', items: decided, idsOf: byId }, (approval) => wakeAgain(context, approval));
 }
 
 /** Runs passes until stopped; a pass that fails as a whole is logged once per outage and tried again. */
@@ -72,8 +78,8 @@ export function startRelay(context: Context): Loop {
     looksEverywhere = await relayOnce(context, looksEverywhere ? ROWS : turn, apart);
     passes += 1;
   };
-  return startLoop(pass, {
-    pauseMs: TICK_MS,
-    failed: (error) => context.log.warn('relay pass failed', { error }),
-  });
+  const failed = (error: unknown): void => context.log.warn('relay pass failed', { error });
+  // Beside each other: an engine that is away or slow takes seconds to say so, and the event log does not need it.
+  const loops = [pass, () => tellEngine(context, apart)].map((work) => startLoop(work, { pauseMs: TICK_MS, failed }));
+  return { stop: async () => void (await Promise.all(loops.map(({ stop }) => stop()))) };
 }
