@@ -35,6 +35,8 @@ export interface Engine {
   readonly taskQueue: string;
   /** True when the channel is up, or comes up at once. No call is made while it is up and calls are taken. */
   isReachable(): Promise<boolean>;
+  /** True when it was not reachable a moment ago: for work that can be left to later and waits for nobody. */
+  isAway(): boolean;
   /** True when the engine answers a call now, and has the namespace: without it no execution can be started. */
   isAnswering(): Promise<boolean>;
   close(): Promise<void>;
@@ -132,6 +134,7 @@ export function connectEngine(config: Config['temporal'], log?: Log): Engine {
     client,
     taskQueue: config.taskQueue,
     isReachable: async () => connection.isUp() || (await probe.answers()),
+    isAway: () => probe.isAway(),
     isAnswering: () => probe.answers(),
     close: () => {
       probe.close();

@@ -21,6 +21,8 @@ interface Outage {
 export interface Probe {
   /** A refusal is remembered for a moment, so that an outage costs callers one wait and not each. */
   answers(): Promise<boolean>;
+  /** True when the last call was refused, a second or two ago. Nobody waits for this answer. */
+  isAway(): boolean;
   close(): void;
 }
 
@@ -46,23 +48,26 @@ function createTeller({ log, reasonOf }: Telling) {
   };
 }
 
-/** While the engine is away it is asked every second, for its return is to be told also when nobody wants anything of it. */
+/** While the engine is away it is asked every second, so that its return is told, and known, also when nobody wants anything of it. */
 export function createProbe(ask: () => Promise<void>, telling: Telling | null): Probe {
   const teller = telling && createTeller(telling);
   let underWay: Promise<boolean> | null = null;
   let refusedAt = -Infinity;
   let again: NodeJS.Timeout | undefined;
+  let isAway = false;
   let isClosed = false;
   const attempt = async (): Promise<boolean> => {
     clearTimeout(again);
     try {
       await ask();
+      isAway = false;
       if (!isClosed) teller?.back();
       return true;
     } catch (error) {
       refusedAt = performance.now();
-      if (!isClosed && teller) {
-        teller.away(error);
+      isAway = true;
+      if (!isClosed) {
+        teller?.away(error);
         again = setTimeout(() => void answers(), ASK_AGAIN_MS).unref();
       }
       return false;
@@ -77,6 +82,7 @@ export function createProbe(ask: () => Promise<void>, telling: Telling | null): 
   };
   return {
     answers,
+    isAway: () => isAway,
     close() {
       isClosed = true;
       clearTimeout(again);

@@ -104,7 +104,7 @@ export async function startNow(context: Context, record: ExecutionRecord, known?
 /** As `startNow`; failure leaves it pending for the relay, which tries again. An engine that is away is not waited for. */
 export async function startStored(context: Context, record: ExecutionRecord, known?: OrgFacts): Promise<void> {
   try {
-    if (!(await context.engine.isReachable())) return;
+    if (context.engine.isAway() || !(await context.engine.isReachable())) return;
     await startNow(context, record, known);
   } catch (error) {
     context.log.warn('start deferred', { execution_id: record._id, ...faultOf(error) });

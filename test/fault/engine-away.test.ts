@@ -38,7 +38,7 @@ test('events pile up in no outbox, and executions that are broken keep no others
   await ticketsOf(quiet, MANY);
   const { store } = harness;
   await waitFor(async () => (await pendingOutbox(store, RESOURCES, 1)).length === 0, {
-    timeoutMs: 90_000,
+    timeoutMs: 15_000,
     what: 'every event is handed over',
   });
   expect(await events.in(store).countDocuments({ org_id: quiet.id })).toBe(MANY);

@@ -19,7 +19,9 @@ test('one line when it goes, another one for another reason, one when it is back
     reasonOf: (error) => ({ kind: (error as Error).message, why: `${(error as Error).message} ${asked}` }),
   });
   try {
+    expect(probe.isAway()).toBe(false);
     expect(await probe.answers()).toBe(false);
+    expect(probe.isAway()).toBe(true);
     // Nobody asks any more: the return is told all the same.
     await until(() => asked >= 2);
     fault = 'namespace';
@@ -27,6 +29,7 @@ test('one line when it goes, another one for another reason, one when it is back
     fault = null;
     await until(() => lines.length >= 3);
     expect(await probe.answers()).toBe(true);
+    expect(probe.isAway()).toBe(false);
     expect(lines).toEqual([
       ['engine away', 'address 1'],
       ['engine away', 'namespace 3'],
