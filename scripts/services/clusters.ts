@@ -1,20 +1,21 @@
 /**
  * PostgreSQL clusters inside the store's root folder. Nothing may be mounted, so a data folder's cluster lives in
- * there too; the data folder names it in `store.json`, and the cluster names its data folder in return.
+ * there too: which one it is, `cluster-owners.ts` knows.
  */
 import { randomUUID } from 'node:crypto';
-import {
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chownSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import {
+  claimCluster,
+  findCluster,
+  isSameFolder,
+  originalOf,
+  readField,
+  recordCluster,
+  recordedCluster,
+  removeFiles,
+  orphansIn,
+} from './cluster-owners';
 import { withLock } from './lock';
 import { choosePort, releasePort } from './ports';
 import {
@@ -34,26 +35,6 @@ const TEMPLATE = `${FOLDER}/template`;
 /** Changes with what the template holds, so that an older one is made anew. */
 const TEMPLATE_RECIPE = '1';
 const EXTENSIONS = ['CREATE EXTENSION documentdb CASCADE', 'CREATE EXTENSION documentdb_extended_rum'];
-
-// A cluster is written down on both sides within moments; younger ones may be in the middle of it.
-const ORPHAN_MS_MIN = 10 * 60_000;
-
-const recordPath = (dataDir: string): string => join(dataDir, 'store.json');
-
-/** One text field of a JSON file; undefined when the file or the field is missing or damaged. */
-function readField(path: string, name: string): string | undefined {
-  try {
-    const value = (JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>)[name];
-    return typeof value === 'string' ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Full path of the data folder's cluster as recorded, whether or not it exists. */
-function recordedCluster(dataDir: string): string | undefined {
-  return readField(recordPath(dataDir), 'cluster');
-}
 
 function ownedFolder(root: string, path: string): void {
   const { uid, gid } = postgresOwner(root);
@@ -90,54 +71,84 @@ async function ensureTemplate(setup: Setup, root: string): Promise<void> {
   );
 }
 
+const copyFolder = (from: string, to: string) =>
+  run({ file: systemTool('cp'), args: ['-a', '--reflink=auto', from, to] });
+
+/** A new cluster with the files of `source`; the data folder names it last, so what it names is whole. */
+async function makeCluster(setup: Setup, root: string, source: Cluster): Promise<Cluster> {
+  const cluster = { root, inner: join(FOLDER, randomUUID().slice(0, 13)) };
+  const folder = clusterFolder(cluster);
+  mkdirSync(setup.dataDir, { recursive: true });
+  claimCluster(folder, setup.dataDir);
+  await copyFolder(clusterFolder(source), `${folder}.draft`);
+  renameSync(`${folder}.draft`, folder);
+  return cluster;
+}
+
+/** Two servers on one cluster would end each other's processes: a copied data folder gets a copy of the cluster. */
+async function copyCluster(setup: Setup, source: Cluster, original: string): Promise<Cluster> {
+  const refuseWhileRunning = () => {
+    if (clusterProcesses(source).length === 0) return;
+    throw new Error(
+      `${setup.dataDir} is a copy of ${original}, whose store is running: stop that one until this one has started ` +
+        'for the first time, so that its data can be copied, or begin anew with `npm run dev -- --reset`.',
+    );
+  };
+  refuseWhileRunning();
+  const cluster = await setup.progress.track(`store: copying the data of ${original}`, () =>
+    makeCluster(setup, source.root, source),
+  );
+  try {
+    // Started meanwhile, it wrote while it was read.
+    refuseWhileRunning();
+  } catch (error) {
+    removeFiles(clusterFolder(cluster));
+    throw error;
+  }
+  return cluster;
+}
+
+/** Going on with an empty store would leave the engine with work on records that are gone, and hide the loss. */
+function assertThere(setup: Setup, root: string, recorded: string): void {
+  const anew = 'begin anew with `npm run dev -- --reset`.';
+  if (!existsSync(join(recorded, 'PG_VERSION')))
+    throw new Error(`The data of ${setup.dataDir} were in ${recorded}, which is gone: bring it back, or ${anew}`);
+  if (!isSameFolder(dirname(recorded), join(root, FOLDER)))
+    throw new Error(
+      `The data of ${setup.dataDir} are in ${recorded}, in another cache than ${setup.cacheDir}: set SIGNALBOX_CACHE ` +
+        `(or HOME) as it was, or ${anew}`,
+    );
+}
+
+async function clusterOf(setup: Setup, root: string): Promise<Cluster> {
+  const found = findCluster(setup.dataDir, join(root, FOLDER));
+  if (!found) return makeCluster(setup, root, { root, inner: TEMPLATE });
+  assertThere(setup, root, found);
+  const cluster = clusterAt(root, found);
+  const original = originalOf(setup.dataDir, found);
+  return original ? copyCluster(setup, cluster, original) : cluster;
+}
+
 /** The data folder's cluster, copied from the template when there is none yet. */
 export async function openCluster(setup: Setup, root: string): Promise<Cluster> {
   // Clusters lie in the cache, so a cache that can only be read is of no use to them.
   ensureCache(setup);
   await ensureTemplate(setup, root);
-  removeOrphans(root);
-  const recorded = recordedCluster(setup.dataDir);
-  if (recorded && existsSync(join(recorded, 'PG_VERSION')) && dirname(recorded) === join(root, FOLDER)) {
-    return clusterAt(root, recorded);
+  const cluster = await clusterOf(setup, root);
+  claimCluster(clusterFolder(cluster), setup.dataDir);
+  recordCluster(setup.dataDir, clusterFolder(cluster));
+  for (const orphan of orphansIn(join(root, FOLDER))) {
+    if (clusterProcesses(clusterAt(root, orphan)).length === 0) removeFiles(orphan);
   }
-  const inner = join(FOLDER, randomUUID().slice(0, 13));
-  const folder = join(root, inner);
-  mkdirSync(setup.dataDir, { recursive: true });
-  writeFileSync(recordPath(setup.dataDir), JSON.stringify({ cluster: folder }));
-  writeFileSync(`${folder}.owner.json`, JSON.stringify({ dataDir: setup.dataDir }));
-  const draft = `${folder}.draft`;
-  await run({ file: systemTool('cp'), args: ['-a', '--reflink=auto', join(root, TEMPLATE), draft] });
-  renameSync(draft, folder);
-  return { root, inner };
-}
-
-/**
- * Removes clusters whose data folder was deleted by hand or names another cluster by now. A folder that is gone
- * together with all around it may be on a disk that is not attached at the moment: its cluster stays.
- */
-function removeOrphans(root: string): void {
-  const folder = join(root, FOLDER);
-  for (const name of readdirSync(folder).filter((entry) => entry.endsWith('.owner.json'))) {
-    const cluster = join(folder, name.replace('.owner.json', ''));
-    const owner = readField(join(folder, name), 'dataDir');
-    const age = Date.now() - (statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
-    if (!owner || age < ORPHAN_MS_MIN || !existsSync(dirname(dirname(owner)))) continue;
-    if (recordedCluster(owner) !== cluster && clusterProcesses(clusterAt(root, cluster)).length === 0)
-      removeFiles(cluster);
-  }
+  return cluster;
 }
 
 const clusterAt = (root: string, path: string): Cluster => ({ root, inner: join(FOLDER, basename(path)) });
 
-function removeFiles(cluster: string): void {
-  for (const path of [cluster, `${cluster}.draft`, `${cluster}.owner.json`])
-    rmSync(path, { recursive: true, force: true });
-}
-
 /** Deletes the data folder's cluster, after ending whatever still runs on it. */
 export async function removeCluster(dataDir: string): Promise<void> {
   const recorded = recordedCluster(dataDir);
-  if (!recorded) return;
+  if (!recorded || originalOf(dataDir, recorded)) return;
   // The path comes from a file anybody may have edited: only a folder of ours is ever removed.
   if (!/^[0-9a-f-]{13}$/.test(basename(recorded)) || basename(dirname(recorded)) !== basename(FOLDER)) return;
   await clearCrash(clusterAt(dirname(dirname(recorded)), recorded));
