@@ -113,8 +113,8 @@ async function main() {
   if (needsInstall()) await install();
   const entry = join(root, 'scripts', `${command}.ts`);
   if (!existsSync(entry)) refuse(`${entry} is missing`);
-  // Through the channel `dev` notices our end even when we cannot pass on a signal any more, and stops in order.
-  const stdio = command === 'dev' ? ['inherit', 'inherit', 'inherit', 'ipc'] : 'inherit';
+  // Through the channel they notice our end even when we cannot pass on a signal any more, and stop in order.
+  const stdio = ['dev', 'test'].includes(command) ? ['inherit', 'inherit', 'inherit', 'ipc'] : 'inherit';
   process.exitCode = await run(process.execPath, ['--import', 'tsx', entry, ...args], { stdio });
 }
 

@@ -1,8 +1,9 @@
 /** `npm test`: every suite, one closing line, a true exit code. Nothing is skipped because a server is missing. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { removeAbandoned } from './services';
 
 const ROOT = resolve(__dirname, '..');
 
@@ -25,6 +26,24 @@ interface Result {
   numPendingTests: number;
 }
 
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const STOPPED_CODE = 130;
+
+let jestProcess: ChildProcess | undefined;
+let isStopped = false;
+
+/** Only a terminal tells Jest by itself: told by anybody else, it would run on for minutes, unseen, with its servers. */
+function stopOnSignals(): void {
+  const stop = () => {
+    isStopped = true;
+    jestProcess?.kill('SIGTERM');
+  };
+  for (const name of SIGNALS) process.on(name, stop);
+  // The process that started us is gone, maybe before we could listen.
+  if (process.channel) process.on('disconnect', stop);
+  else if ('connected' in process && !process.connected) stop();
+}
+
 function runJest(suite: Suite, outputFile: string): Promise<number> {
   const jest = resolve(ROOT, 'node_modules/jest/bin/jest.js');
   const args = [
@@ -41,6 +60,7 @@ function runJest(suite: Suite, outputFile: string): Promise<number> {
   return new Promise((done) => {
     // The JSON goes to the file and the report to stderr; stdout would only repeat the JSON.
     const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
+    jestProcess = child;
     child.once('exit', (code) => done(code ?? 1));
   });
 }
@@ -62,9 +82,12 @@ function countOf(result: Result | null, code: number): { passed: number; failed:
 }
 
 async function main(): Promise<void> {
+  stopOnSignals();
+  await removeAbandoned(tmpdir(), 'signalbox-test-');
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-results-'));
   const total = { passed: 0, failed: 0 };
   for (const suite of SUITES) {
+    if (isStopped) break;
     const startedAt = performance.now();
     process.stderr.write(`\n== ${suite.name} ==\n`);
     const file = join(folder, `${suite.project}.json`);
@@ -75,6 +98,10 @@ async function main(): Promise<void> {
     process.stderr.write(`== ${suite.name}: ${Math.round((performance.now() - startedAt) / 1_000)} s ==\n`);
   }
   rmSync(folder, { recursive: true, force: true });
+  if (isStopped) {
+    console.log('stopped before the end');
+    process.exit(STOPPED_CODE);
+  }
   console.log(`${total.passed} passed, ${total.failed} failed`);
   process.exit(total.failed === 0 ? 0 : 1);
 }

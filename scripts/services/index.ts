@@ -1,8 +1,9 @@
 /** Brings up the engine and the store on one machine, without Docker and, when it must be, without the internet. */
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { removeCluster } from './clusters';
 import { findEngine } from './engine';
-import { endLeftovers } from './records';
+import { endLeftovers, isAbandoned } from './records';
 import { createSetup } from './setup';
 import { findStore } from './store';
 import type { Found, ServiceOptions, Services } from './types';
@@ -47,4 +48,16 @@ export async function removeServiceData(dataDir: string): Promise<void> {
   await endLeftovers(dataDir, () => {});
   await removeCluster(dataDir);
   rmSync(dataDir, { recursive: true, force: true });
+}
+
+/** Deletes the folders of throw-away data, named `prefix…` below `parent`, whose runs were killed before they could. */
+export async function removeAbandoned(parent: string, prefix: string): Promise<void> {
+  for (const name of readdirSync(parent).filter((entry) => entry.startsWith(prefix))) {
+    const dataDir = join(parent, name, 'data');
+    // Where everybody may write, what a folder says is believed only when it is our own.
+    const { uid } = statSync(join(parent, name), { throwIfNoEntry: false }) ?? {};
+    if (uid !== process.getuid?.() || !isAbandoned(dataDir)) continue;
+    await removeServiceData(dataDir);
+    rmSync(join(parent, name), { recursive: true, force: true });
+  }
 }

@@ -55,6 +55,12 @@ function readNames(dataDir: string): string[] {
   }
 }
 
+/** True when processes are written down there and those who started them are all gone: nobody comes back to it. */
+export function isAbandoned(dataDir: string): boolean {
+  const records = readNames(dataDir).map((name) => readRecord(join(folder(dataDir), name)));
+  return records.length > 0 && records.every((record) => record !== undefined && !isSame(record.owner));
+}
+
 /** Ends processes whose owner is gone. Refuses when the owner still lives: the folder is in use. */
 export async function endLeftovers(dataDir: string, log: Log): Promise<void> {
   for (const file of readNames(dataDir)) {

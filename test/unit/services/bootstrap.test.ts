@@ -145,3 +145,30 @@ test("when npm's shell is killed, the command is told to stop", async () => {
   await ended;
   expect(lines).toEqual(['up', 'stopping']);
 });
+
+/** Stands for Jest: runs until it is told to stop. */
+const ENDLESS_SUITE = `process.on('SIGTERM', () => { console.error('suite stopped'); process.exit(1); });
+setInterval(() => {}, 1_000);
+console.error('suite up');`;
+
+test.each(['SIGTERM', 'SIGKILL'] as const)('tests end with whoever started them, by %s', async (signal) => {
+  fillModules();
+  symlinkSync(join(PROJECT, 'scripts/services'), at('scripts/services'));
+  copyFileSync(join(PROJECT, 'scripts/test.ts'), at('scripts/test.ts'));
+  mkdirSync(at('node_modules/jest/bin'), { recursive: true });
+  writeFileSync(at('node_modules/jest/bin/jest.js'), ENDLESS_SUITE);
+  const child = spawn(process.execPath, [at('scripts/bootstrap.js'), 'test'], {
+    cwd: folder,
+    env: { ...environment(), TMPDIR: folder },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const lines: string[] = [];
+  const reader = createInterface({ input: child.stderr }).on('line', (line) => lines.push(line));
+  while (!lines.includes('suite up')) await once(reader, 'line');
+  // The pipe ends when the last of its writers has ended, the suites included.
+  const ended = once(reader, 'close');
+  child.kill(signal);
+  await ended;
+  expect(lines).toContain('suite stopped');
+  expect(lines.filter((line) => line === 'suite up')).toHaveLength(1);
+});

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { removeAbandoned } from '../../../scripts/services';
 import { identify, isAlive } from '../../../scripts/services/processes';
 import { endLeftovers, recordProcess } from '../../../scripts/services/records';
 
@@ -66,4 +67,17 @@ test('a record cut off by a crash is cleared away', async () => {
   writeFileSync(join(folder, 'processes', 'server.json'), '{"proc');
   await endLeftovers(folder, () => {});
   expect(readdirSync(join(folder, 'processes'))).toEqual([]);
+});
+
+test('throw-away data of a run that was killed are removed, those of a live one and of others are not', async () => {
+  const named = (name: string): string => join(folder, name, 'data/processes');
+  writeRecord({ process: { pid: pid(), started: 'another time' } });
+  cpSync(join(folder, 'processes'), named('run-dead'), { recursive: true });
+  cpSync(join(folder, 'processes'), named('other-dead'), { recursive: true });
+  recordProcess(join(folder, 'run-live/data'), { name: 'server', pid: pid(), marker: folder, stopSignal: 'SIGTERM' });
+  mkdirSync(named('run-starting'), { recursive: true });
+  await removeAbandoned(folder, 'run-');
+  expect(existsSync(join(folder, 'run-dead'))).toBe(false);
+  expect(['other-dead', 'run-live', 'run-starting'].filter((name) => existsSync(named(name)))).toHaveLength(3);
+  expect(isAlive(pid())).toBe(true);
 });
