@@ -5,8 +5,8 @@
 'use strict';
 
 const { spawn } = require('node:child_process');
-const { existsSync, readFileSync, statSync } = require('node:fs');
-const { join, resolve } = require('node:path');
+const { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } = require('node:fs');
+const { dirname, join, resolve } = require('node:path');
 
 const NODE_MINIMUM = [20, 19];
 const COMMANDS = ['dev', 'test', 'check', 'bench', 'fuzz'];
@@ -16,6 +16,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const SIGNAL_EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGKILL: 137, SIGTERM: 143 };
 
 const root = resolve(__dirname, '..');
+const installLock = join(root, '.signalbox', 'install.lock');
 
 /** Ends with one clear sentence instead of a stack. */
 function refuse(message) {
@@ -33,7 +34,8 @@ function checkNode() {
 /** npm leaves a copy of the lock file in node_modules; an older or missing one means the install is not current. */
 function needsInstall() {
   const installed = join(root, 'node_modules', '.package-lock.json');
-  if (!existsSync(installed)) return true;
+  // An install for production has such a copy, too, and lacks what every command is started with.
+  if (!existsSync(installed) || !existsSync(join(root, 'node_modules', 'tsx', 'package.json'))) return true;
   return statSync(join(root, 'package-lock.json')).mtimeMs > statSync(installed).mtimeMs;
 }
 
@@ -76,9 +78,10 @@ function watchNpm(onGone) {
 }
 
 /** Runs a program to its end and passes signals on; resolves with its exit code. */
-function run(file, args, options = {}) {
+function run(file, args, options = {}, onStart = () => {}) {
   return new Promise((resolvePromise) => {
     const child = spawn(file, args, { cwd: root, stdio: 'inherit', ...options });
+    if (child.pid) onStart(child.pid);
     const forward = (signal) => {
       child.kill(signal);
     };
@@ -93,6 +96,54 @@ function run(file, args, options = {}) {
   });
 }
 
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
+/** The process that installs packages here: a bootstrap, or its npm when that one was killed; 0 while it is not named. */
+function installer() {
+  try {
+    const pids = readFileSync(installLock, 'utf8').split('\n').filter(Boolean).map(Number);
+    const isNew = pids.length === 0 && Date.now() - statSync(installLock).mtimeMs < HEARTBEAT_MS;
+    return isNew ? 0 : pids.find(isAlive);
+  } catch {
+    return undefined;
+  }
+}
+
+/** True when the lock is ours now; false while somebody else has it. */
+function tryInstallLock() {
+  try {
+    mkdirSync(dirname(installLock), { recursive: true });
+    writeFileSync(installLock, `${process.pid}\n`, { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if (error.code !== 'EEXIST') return refuse(`packages cannot be installed: ${error.message}`);
+    if (installer() === undefined) rmSync(installLock, { force: true });
+    return false;
+  }
+}
+
+/** Two installs in one folder delete each other's files: the second one waits, and then has nothing left to do. */
+async function installOnce() {
+  while (!tryInstallLock()) {
+    const pid = installer();
+    if (pid === undefined) continue;
+    console.log(`signalbox: … waiting for process ${pid}, which installs packages (${installLock})`);
+    await new Promise((done) => setTimeout(done, HEARTBEAT_MS));
+  }
+  const release = () => rmSync(installLock, { force: true });
+  process.once('exit', release);
+  if (needsInstall()) await install();
+  process.off('exit', release);
+  release();
+}
+
 /** npm is silent while it works when its output is not a terminal, so the elapsed time is printed beside it. */
 async function install() {
   const startedAt = Date.now();
@@ -100,7 +151,10 @@ async function install() {
   console.log('signalbox: installing packages (npm ci)');
   const timer = setInterval(() => console.log(`signalbox: … npm ci (${seconds()} s)`), HEARTBEAT_MS);
   const npm = process.env.npm_execpath;
-  const code = await (npm ? run(process.execPath, [npm, 'ci']) : run('npm', ['ci']));
+  // NODE_ENV=production would leave out what the commands are made of.
+  const args = ['ci', '--include=dev'];
+  const note = (pid) => appendFileSync(installLock, `${pid}\n`);
+  const code = await (npm ? run(process.execPath, [npm, ...args], {}, note) : run('npm', args, {}, note));
   clearInterval(timer);
   if (code !== 0) process.exit(code);
   console.log(`signalbox: packages installed in ${seconds()} s`);
@@ -110,7 +164,7 @@ async function main() {
   const [command = '', ...args] = process.argv.slice(2);
   if (!COMMANDS.includes(command)) refuse(`say which command to run: ${COMMANDS.join(', ')}`);
   checkNode();
-  if (needsInstall()) await install();
+  if (needsInstall()) await installOnce();
   const entry = join(root, 'scripts', `${command}.ts`);
   if (!existsSync(entry)) refuse(`${entry} is missing`);
   // Through the channel they notice our end even when we cannot pass on a signal any more, and stop in order.

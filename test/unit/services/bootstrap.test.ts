@@ -45,6 +45,8 @@ beforeEach(() => {
      if (fs.existsSync('fail')) process.exit(5);
      fs.mkdirSync('node_modules', { recursive: true });
      fs.writeFileSync('node_modules/.package-lock.json', '{}');
+     fs.appendFileSync('installs', 'x');
+     if (fs.existsSync('slow')) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_000);
      if (!fs.existsSync('node_modules/tsx')) fs.symlinkSync(${JSON.stringify(join(PROJECT, 'node_modules/tsx'))}, 'node_modules/tsx');`,
   );
 });
@@ -68,7 +70,7 @@ test('the command gets its arguments, and its exit code is kept', () => {
 
 test('missing packages are installed first, and that is said', () => {
   const { stdout, status } = bootstrap(['check']);
-  expect(readFileSync(at('npm-arguments'), 'utf8')).toBe('ci');
+  expect(readFileSync(at('npm-arguments'), 'utf8')).toBe('ci --include=dev');
   expect(stdout).toContain('installing packages (npm ci)');
   expect(stdout).toContain('packages installed in');
   expect(status).toBe(7);
@@ -82,9 +84,33 @@ test('packages older than the lock file are installed again', () => {
   expect(existsSync(at('npm-arguments'))).toBe(true);
 });
 
+test('packages without those for development are installed again', () => {
+  mkdirSync(at('node_modules'));
+  writeFileSync(at('node_modules/.package-lock.json'), '{}');
+  expect(bootstrap(['check']).status).toBe(7);
+  expect(existsSync(at('npm-arguments'))).toBe(true);
+});
+
+test('two commands at once install once, and a lock of the dead is not waited for', async () => {
+  writeFileSync(at('slow'), '');
+  mkdirSync(at('.signalbox'));
+  writeFileSync(at('.signalbox/install.lock'), '999999999\n');
+  const ends = [1, 2].map(async () => {
+    const options = { cwd: folder, env: environment(), stdio: 'ignore' } as const;
+    const [code] = (await once(spawn(process.execPath, [at('scripts/bootstrap.js'), 'check'], options), 'exit')) as [
+      number | null,
+    ];
+    return code;
+  });
+  expect(await Promise.all(ends)).toEqual([7, 7]);
+  expect(readFileSync(at('installs'), 'utf8')).toBe('x');
+  expect(existsSync(at('.signalbox/install.lock'))).toBe(false);
+});
+
 test('a failed install ends the run with its exit code', () => {
   writeFileSync(at('fail'), '');
   expect(bootstrap(['check']).status).toBe(5);
+  expect(existsSync(at('.signalbox/install.lock'))).toBe(false);
 });
 
 test.each([[[]], [['deploy']]])('%j is not a command', (args) => {
