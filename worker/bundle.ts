@@ -59,10 +59,17 @@ export function removeOldBundles(folder: string, now: number = Date.now()): void
   }
 }
 
+/** A power cut may leave half a bundle, or an empty one, under its name: a whole one ends with its source map's last brace. */
+function isWhole(path: string): boolean {
+  if (!existsSync(path)) return false;
+  const code = readFileSync(path, 'utf8');
+  return code.includes(MAP_MARK) && Buffer.from(code.slice(-4), 'base64').toString('latin1').endsWith('}');
+}
+
 /** The path of a current bundle in `folder`; builds it when the sources changed. */
 export async function cachedBundle(folder: string): Promise<string> {
   const path = join(folder, `workflows-${sourceHash()}.js`);
-  if (existsSync(path)) return path;
+  if (isWhole(path)) return path;
   const code = await buildBundle();
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(`${path}.${process.pid}`, code);

@@ -16,6 +16,8 @@ import { seedFrom, type SeedResult } from './seed-data';
 import { watchServices } from './watch-services';
 
 const SECRETS_FILE = 'secrets.json';
+/** What is made from the sources alone. */
+const COMPILED = ['build', 'bundles'];
 const PORTS = { api: 3000, temporal: 7233, temporalUi: 8233, store: 27_017, smtp: 1025, inbox: 8025 };
 // What a build, logs and the data of a first start take.
 const FREE_MEGABYTES = 50;
@@ -75,7 +77,7 @@ export class Session {
     const childEnv = childEnvironment({ own: env, services, inbox, secrets, apiPort });
     const children = this.#startChildren(childEnv);
     const baseUrl = `http://127.0.0.1:${apiPort}`;
-    const [seed] = await Promise.all([this.#seed(childEnv), ...children.map((child) => this.#untilReady(child))]);
+    const [seed] = await this.#fromBuild([this.#seed(childEnv), ...children.map((child) => this.#untilReady(child))]);
     await this.#untilAnswering(`${baseUrl}/readyz`);
     const started = { baseUrl, temporalUiUrl: services.temporalUiUrl, inboxUrl: inbox.inboxUrl, seed };
     this.#publish(started);
@@ -132,6 +134,17 @@ export class Session {
   async #build(): Promise<void> {
     const { build } = this.#options;
     if (build) await this.#progress.track('compiling', build);
+  }
+
+  /** What does not start may be cut off, as by a power cut, and nobody would look there: it is made anew next time. */
+  async #fromBuild<T extends unknown[]>(starts: [...T]): Promise<{ [Index in keyof T]: Awaited<T[Index]> }> {
+    try {
+      return await Promise.all(starts);
+    } catch (cause) {
+      for (const name of COMPILED) rmSync(join(this.#folder, name), { recursive: true, force: true });
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new Error(`${why}. The next start compiles everything anew.`, { cause });
+    }
   }
 
   async #startServices(): Promise<Services> {

@@ -1,6 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { tmpdir } from 'node:os';
@@ -193,13 +202,17 @@ test('--reset removes the data of earlier runs', async () => {
   expect(existsSync(marker)).toBe(false);
 });
 
-test('a process that cannot start ends the run with its own words', async () => {
+test('a process that cannot start ends the run with its own words, and what was compiled is made anew', async () => {
   writeFileSync(join(folder, 'worker.mjs'), BROKEN);
+  for (const name of ['build', 'bundles', 'data']) mkdirSync(kept(name), { recursive: true });
   supervisor = new Supervisor(folder);
   const [code] = (await once(supervisor.process, 'exit')) as [number];
   expect(code).toBe(1);
   expect(supervisor.text).toContain('a mistake at line 1');
-  expect(supervisor.text).toContain('worker ended 3 times before it was ready');
+  expect(supervisor.text).toContain(
+    'worker ended 3 times before it was ready. The next start compiles everything anew.',
+  );
+  expect(['build', 'bundles', 'data'].map((name) => existsSync(kept(name)))).toEqual([false, false, true]);
   expect(recordedPids()).toEqual([]);
 });
 
