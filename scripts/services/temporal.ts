@@ -40,15 +40,20 @@ interface Ports {
 
 const repeat = (flag: string, values: readonly string[]): string[] => values.flatMap((value) => [flag, value]);
 
-function serverArguments(database: string, ports: Ports, isDurable: boolean): string[] {
+/** By its name alone, in the folder it is started in: SQLite reads a path as an address, which ends at `#` and `?`. */
+const DATABASE = 'temporal.db';
+
+const portArguments = ({ frontend, ui }: Ports): string[] => [`--port=${frontend}`, `--ui-port=${ui}`];
+
+function serverArguments(ports: Ports, isDurable: boolean): string[] {
   // Without fsync a killed server still finds its data: only a power cut loses it.
   const pragmas = ['journal_mode=WAL', `synchronous=${isDurable ? 'NORMAL' : 'OFF'}`];
-  const own = ['--ip=127.0.0.1', '--log-level=warn', `--port=${ports.frontend}`, `--ui-port=${ports.ui}`];
+  const own = ['--ip=127.0.0.1', '--log-level=warn', ...portArguments(ports)];
   return [
     'server',
     'start-dev',
     ...own,
-    `--db-filename=${database}`,
+    `--db-filename=${DATABASE}`,
     ...repeat('--sqlite-pragma', pragmas),
     ...repeat('--dynamic-config-value', DYNAMIC_CONFIG),
     ...repeat('--search-attribute', SEARCH_ATTRIBUTES),
@@ -57,12 +62,11 @@ function serverArguments(database: string, ports: Ports, isDurable: boolean): st
 
 function temporalUnit(setup: Setup, program: string, ports: Ports): Unit {
   const folder = join(setup.dataDir, 'engine');
-  const database = join(folder, 'temporal.db');
-  const args = serverArguments(database, ports, setup.isDurable);
+  const args = serverArguments(ports, setup.isDurable);
   return {
     name: 'temporal',
     command: tiedToParent({ file: program, args, env: setup.env, cwd: folder }),
-    marker: database,
+    marker: portArguments(ports).join(' '),
     stopSignal: 'SIGTERM',
     prepare: () => {
       mkdirSync(folder, { recursive: true });

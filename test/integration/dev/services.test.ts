@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -16,12 +16,16 @@ const FRONTEND = 'temporal.api.workflowservice.v1.WorkflowService';
 let folder = '';
 let services: Services;
 
-const dataDir = (): string => join(folder, 'data');
+// What a folder may be called, and what an address takes for something else.
+const NAME = 'Müller #1? 100% (2)';
+
+const dataDir = (): string => join(folder, NAME, 'data');
 
 const start = (): Promise<Services> => startServices({ dataDir: dataDir(), log: () => {}, durable: false });
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'signalbox-services-'));
+  mkdirSync(join(folder, NAME));
   services = await start();
 });
 
@@ -74,6 +78,11 @@ test('the engine is killed, and serves again on the same address after its retur
   await services.engine.start();
   expect(await isServing(services.temporalAddress, FRONTEND)).toBe(true);
   expect((await fetch(services.temporalUiUrl)).status).toBe(200);
+});
+
+test('the engine keeps its data in the folder, whatever it is called', () => {
+  expect(existsSync(join(dataDir(), 'engine/temporal.db'))).toBe(true);
+  expect(readdirSync(folder)).toEqual([NAME]);
 });
 
 test('starting what runs already changes nothing', async () => {
