@@ -28,7 +28,7 @@ const types = (project: string, cache: string) =>
 
 /** The longest first, so that no lane ends long after the others. */
 const PARTS: Part[] = [
-  { name: 'tests', ...tool('jest', '--selectProjects', 'unit', '--maxWorkers', '2', '--silent') },
+  { name: 'tests', ...tool('jest', '--selectProjects', 'unit', '--maxWorkers', '3', '--silent') },
   { name: 'lint', ...tool('oxlint', '--type-aware') },
   { name: 'types', ...types('tsconfig.json', 'types.tsbuildinfo') },
   { name: 'types of workflows', ...types('workflows', 'workflow-types.tsbuildinfo') },
