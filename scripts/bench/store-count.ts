@@ -12,6 +12,7 @@ const WARM_UP = 16;
 const RUNS = 20;
 /** Written together for many executions: what is under way when the count begins is not of these executions. */
 const SETTLE_MS = 2_500;
+const TASK_QUEUE = 'counted';
 
 /** Commands per execution by name and collection. */
 function perExecution(commands: readonly StoreCommand[]): Record<string, number> {
@@ -26,6 +27,13 @@ function perExecution(commands: readonly StoreCommand[]): Record<string, number>
 const on = (commands: readonly StoreCommand[], collections: readonly string[]): StoreCommand[] =>
   commands.filter(({ collection }) => collections.includes(collection));
 
+/** Repairs and timed events are no part of an execution, and come when they please. */
+async function pauseSchedules({ client }: Stage['engine'], taskQueue: string): Promise<void> {
+  for await (const { scheduleId } of client.schedule.list()) {
+    if (scheduleId.startsWith(`${taskQueue}-`)) await client.schedule.getHandle(scheduleId).pause('counting');
+  }
+}
+
 interface Counted {
   api: readonly StoreCommand[];
   worker: readonly StoreCommand[];
@@ -33,7 +41,7 @@ interface Counted {
 
 async function countRuns(stage: Stage, proxies: { api: StoreProxy; worker: StoreProxy }): Promise<Counted> {
   const port = await choosePort();
-  const env = { ...stage.env, PORT: String(port), TEMPORAL_TASK_QUEUE: 'counted' };
+  const env = { ...stage.env, PORT: String(port), TEMPORAL_TASK_QUEUE: TASK_QUEUE };
   const { api, worker } = await startProduct({
     logs: join(stage.folder, 'counted'),
     apiEnv: { ...env, MONGODB_URI: proxies.api.uri },
@@ -42,6 +50,7 @@ async function countRuns(stage: Stage, proxies: { api: StoreProxy; worker: Store
   const product = createProduct({ baseUrl: `http://127.0.0.1:${port}`, engine: stage.engine, callers: stage.callers });
   try {
     await product.load('light', { runs: WARM_UP, concurrency: 1 });
+    await pauseSchedules(stage.engine, TASK_QUEUE);
     await pause(SETTLE_MS);
     proxies.api.reset();
     proxies.worker.reset();
