@@ -4,6 +4,7 @@ import { choosePort } from '../services/ports';
 import { rounded, type Figure } from './figures';
 import { pause } from './lanes';
 import { createProduct } from './product';
+import { pauseSchedules } from './schedules';
 import { startProduct, type Stage } from './stage';
 import { isRead, isWrite, startStoreProxy, type StoreCommand, type StoreProxy } from './store-proxy';
 
@@ -26,13 +27,6 @@ function perExecution(commands: readonly StoreCommand[]): Record<string, number>
 
 const on = (commands: readonly StoreCommand[], collections: readonly string[]): StoreCommand[] =>
   commands.filter(({ collection }) => collections.includes(collection));
-
-/** Repairs and timed events are no part of an execution, and come when they please. */
-async function pauseSchedules({ client }: Stage['engine'], taskQueue: string): Promise<void> {
-  for await (const { scheduleId } of client.schedule.list()) {
-    if (scheduleId.startsWith(`${taskQueue}-`)) await client.schedule.getHandle(scheduleId).pause('counting');
-  }
-}
 
 interface Counted {
   api: readonly StoreCommand[];

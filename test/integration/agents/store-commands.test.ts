@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { pauseSchedules } from '../../../scripts/bench/schedules';
 import {
   isRead,
   isWrite,
@@ -58,6 +59,7 @@ beforeAll(async () => {
   org = await createOrg(store, { ...address, env, baseUrl: `http://127.0.0.1:${port}` });
   await activeAgent(org, definitionWith([vars('one'), vars('two'), vars('three')]));
   for (let turn = 0; turn < WARM_UP; turn += 1) await waitForExecution(org, await run(org), ['completed']);
+  await pauseSchedules(engine, env.TEMPORAL_TASK_QUEUE);
 });
 
 afterAll(async () => {
