@@ -14,15 +14,12 @@ import { endExecution } from '../src/store/execution-writes';
 import { purgeTombstones } from '../src/store/resource-tombstones';
 import {
   cancelledUnclosed,
-  executions,
-  findExecution,
-  hasEnded,
   markWorkflowsClosed,
   noteWorkflowTold,
   quietExecutions,
   touchExecution,
-  type ExecutionRecord,
-} from '../src/store/executions';
+} from '../src/store/execution-backlog';
+import { executions, findExecution, hasEnded, type ExecutionRecord } from '../src/store/executions';
 import { monthOf, monthsBefore } from '../src/domain/credits';
 import { goneUpTo } from '../src/domain/tombstones';
 import { finishDeletion } from '../src/events/agent-deletion';

@@ -5,7 +5,7 @@ import { approvalReports, disabledReport, executionReport } from '../../domain/w
 import { auditDisabled } from '../../store/audit-trail';
 import { markApprovalReported, unreportedApprovals } from '../../store/approvals';
 import { claimDelivery, dueDeliveries } from '../../store/deliveries';
-import { markExecutionReported, unreportedExecutions } from '../../store/executions';
+import { markExecutionReported, unreportedExecutions } from '../../store/execution-backlog';
 import { markAnnounced, unannouncedWebhooks } from '../../store/webhooks';
 import { byId, type Apart } from '../apart';
 
