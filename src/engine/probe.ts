@@ -52,20 +52,18 @@ function createTeller({ log, reasonOf }: Telling) {
 export function createProbe(ask: () => Promise<void>, telling: Telling | null): Probe {
   const teller = telling && createTeller(telling);
   let underWay: Promise<boolean> | null = null;
-  let refusedAt = -Infinity;
+  let refusedAt: number | null = null;
   let again: NodeJS.Timeout | undefined;
-  let isAway = false;
   let isClosed = false;
   const attempt = async (): Promise<boolean> => {
     clearTimeout(again);
     try {
       await ask();
-      isAway = false;
+      refusedAt = null;
       if (!isClosed) teller?.back();
       return true;
     } catch (error) {
       refusedAt = performance.now();
-      isAway = true;
       if (!isClosed) {
         teller?.away(error);
         again = setTimeout(() => void answers(), ASK_AGAIN_MS).unref();
@@ -76,13 +74,13 @@ export function createProbe(ask: () => Promise<void>, telling: Telling | null): 
     }
   };
   const answers = (): Promise<boolean> => {
-    if (performance.now() - refusedAt < REFUSAL_REMEMBERED_MS) return Promise.resolve(false);
+    if (refusedAt !== null && performance.now() - refusedAt < REFUSAL_REMEMBERED_MS) return Promise.resolve(false);
     underWay ??= attempt();
     return underWay;
   };
   return {
     answers,
-    isAway: () => isAway,
+    isAway: () => refusedAt !== null,
     close() {
       isClosed = true;
       clearTimeout(again);
