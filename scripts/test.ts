@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { removeAbandoned } from './services';
+import { onStopAsked } from './services/exit-hooks';
 
 const ROOT = resolve(__dirname, '..');
 
@@ -26,22 +27,15 @@ interface Result {
   numPendingTests: number;
 }
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const STOPPED_CODE = 130;
 
 let jestProcess: ChildProcess | undefined;
 let isStopped = false;
 
 /** Only a terminal tells Jest by itself: told by anybody else, it would run on for minutes, unseen, with its servers. */
-function stopOnSignals(): void {
-  const stop = () => {
-    isStopped = true;
-    jestProcess?.kill('SIGTERM');
-  };
-  for (const name of SIGNALS) process.on(name, stop);
-  // The process that started us is gone, maybe before we could listen.
-  if (process.channel) process.on('disconnect', stop);
-  else if ('connected' in process && !process.connected) stop();
+function stop(): void {
+  isStopped = true;
+  jestProcess?.kill('SIGTERM');
 }
 
 function runJest(suite: Suite, outputFile: string): Promise<number> {
@@ -82,7 +76,7 @@ function countOf(result: Result | null, code: number): { passed: number; failed:
 }
 
 async function main(): Promise<void> {
-  stopOnSignals();
+  onStopAsked(stop);
   await removeAbandoned(tmpdir(), 'signalbox-test-');
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-results-'));
   const total = { passed: 0, failed: 0 };

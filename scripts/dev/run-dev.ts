@@ -1,4 +1,5 @@
 /** The command line of `npm run dev`: flags, signals and what is printed when all is up. */
+import { onStopAsked } from '../services/exit-hooks';
 import { type Scripts, Session, type Started } from './session';
 
 const USAGE = `npm run dev -- [--verbose] [--reset]
@@ -44,10 +45,7 @@ function stopOnSignals(session: Session): void {
     print('\nstopping (Ctrl-C again to end everything at once)');
     void session.stop().then(() => process.exit(0));
   };
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, handle);
-  // The process that started us is gone, maybe before we could listen: nobody could stop us any more.
-  if (process.channel) process.on('disconnect', handle);
-  else if ('connected' in process && !process.connected) handle();
+  onStopAsked(handle);
 }
 
 export interface Project {

@@ -1,4 +1,4 @@
-/** Work to be done, without waiting, when this process exits for whatever reason. */
+/** Work to be done when this process exits for whatever reason, and when it is asked to. */
 
 const hooks = new Set<() => void>();
 let isInstalled = false;
@@ -15,4 +15,12 @@ export function onExit(hook: () => void): () => void {
   return () => {
     hooks.delete(hook);
   };
+}
+
+/** Calls `handle` for every wish that this process end: a signal, or the end of the process that started it. */
+export function onStopAsked(handle: () => void): void {
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, handle);
+  // That one is gone, maybe before we could listen: nobody could stop us any more.
+  if (process.channel) process.on('disconnect', handle);
+  else if ('connected' in process && !process.connected) handle();
 }
