@@ -1,5 +1,4 @@
 /** Stops an agent whose runs keep failing, and tells the owners of the org. */
-import { heartbeat } from '@temporalio/activity';
 import { faultOf, stopOf } from '../src/domain/agent-breaker';
 import { stoppedReport } from '../src/domain/webhooks/reports';
 import { publish } from '../src/events/publish';
@@ -16,7 +15,7 @@ import {
 import { auditStopped } from '../src/store/audit-trail';
 import { endedRuns } from '../src/store/executions';
 import type { Deps } from './deps';
-import { isMailAway, mailOwners } from './owner-mail';
+import { mailOwners, tellInTurn } from './owner-mail';
 
 const RUNS_MAX = 200;
 const BATCH = 50;
@@ -89,13 +88,10 @@ async function tell(deps: Deps, agent: AgentRecord): Promise<void> {
 
 /** Tells owners of agents that were stopped; what cannot leave now is tried again later, under the same message id. */
 export async function sendAgentNotices(deps: Deps): Promise<void> {
-  for (const agent of await agentNoticesDue(deps.store, deps.clock.now(), BATCH)) {
-    heartbeat();
-    try {
-      await tell(deps, agent);
-    } catch (error) {
-      deps.log.warn('agent notice deferred', { agent_id: agent._id, error });
-      if (isMailAway(error)) return;
-    }
-  }
+  const due = await agentNoticesDue(deps.store, deps.clock.now(), BATCH);
+  await tellInTurn(
+    due,
+    (agent) => tell(deps, agent),
+    ({ _id: id }, error) => deps.log.warn('agent notice deferred', { agent_id: id, error }),
+  );
 }

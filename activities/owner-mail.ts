@@ -29,7 +29,7 @@ const OF_ADDRESS: ReadonlySet<ProviderErrorKind> = new Set(['rejected', 'invalid
 const FOR_GOOD: ReadonlySet<ProviderErrorKind> = new Set(['rejected', 'invalid_input']);
 
 /** True when no mail can leave at all, to whomever. */
-export const isMailAway = (error: unknown): boolean => error instanceof ProviderError && !OF_ADDRESS.has(error.kind);
+const isMailAway = (error: unknown): boolean => error instanceof ProviderError && !OF_ADDRESS.has(error.kind);
 
 /** Mails one; answers why that owner could not be told, if another could. */
 async function mailOne(deps: Deps, user: UserRecord, mail: Omit<OwnerMail, 'orgId' | 'userId'>) {
@@ -70,4 +70,22 @@ export async function mailOwners(deps: Deps, { orgId, userId, ...mail }: OwnerMa
   const [open] = isKnown ? refusals.filter(({ kind }) => !FOR_GOOD.has(kind)) : refusals;
   if (open) throw open;
   if (refusals.length > 0) deps.log.warn('owners not told', { org: orgId, count: refusals.length, error: refusals[0] });
+}
+
+/** Tells of one thing after another, and of what failed to `deferred`. */
+export async function tellInTurn<Item>(
+  items: readonly Item[],
+  tell: (item: Item) => Promise<void>,
+  deferred: (item: Item, error: unknown) => void,
+): Promise<void> {
+  for (const item of items) {
+    heartbeat();
+    try {
+      await tell(item);
+    } catch (error) {
+      deferred(item, error);
+      // Each of the others would wait for the mail relay as long, and the sweep with them.
+      if (isMailAway(error)) return;
+    }
+  }
 }

@@ -1,8 +1,7 @@
 /** Mails to the owners of an endpoint that fails: half way, three quarters, and when it is switched off. */
-import { heartbeat } from '@temporalio/activity';
 import { markNoticed, noteTold, noticesDue, returnNotice, takeNotice, type WebhookRecord } from '../src/store/webhooks';
 import type { Deps } from './deps';
-import { isMailAway, mailOwners } from './owner-mail';
+import { mailOwners, tellInTurn } from './owner-mail';
 
 const BATCH = 50;
 /** Longer than it takes to send a notice to all owners; one that cannot leave rests as long. */
@@ -55,14 +54,10 @@ async function tellOnce(deps: Deps, due: WebhookRecord): Promise<void> {
 
 /** Sends what is due; a mail that cannot leave is tried again with a later pass, under the same message id. */
 export async function sendNotices(deps: Deps): Promise<void> {
-  for (const webhook of await noticesDue(deps.store, deps.clock.now(), BATCH)) {
-    heartbeat();
-    try {
-      await tellOnce(deps, webhook);
-    } catch (error) {
-      deps.log.warn('webhook notice deferred', { webhook_id: webhook._id, error });
-      // Each of the others would wait for the relay as long, and the sweep with them.
-      if (isMailAway(error)) return;
-    }
-  }
+  const due = await noticesDue(deps.store, deps.clock.now(), BATCH);
+  await tellInTurn(
+    due,
+    (webhook) => tellOnce(deps, webhook),
+    ({ _id: id }, error) => deps.log.warn('webhook notice deferred', { webhook_id: id, error }),
+  );
 }
