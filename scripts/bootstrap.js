@@ -12,6 +12,8 @@ const NODE_MINIMUM = [20, 19];
 const COMMANDS = ['dev', 'test', 'check', 'bench', 'fuzz'];
 const HEARTBEAT_MS = 1_500;
 const PARENT_CHECK_MS = 500;
+const TAKEOVER_MS_MAX = 10_000;
+const TAKEOVER_PAUSE_MS = 20;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const SIGNAL_EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGKILL: 137, SIGTERM: 143 };
 
@@ -105,37 +107,57 @@ function isAlive(pid) {
   }
 }
 
-/** The process that installs packages here: a bootstrap, or its npm when that one was killed; 0 while it is not named. */
-function installer() {
+/** The pids a lock names, or undefined when there is no lock. The second one is npm's, which may outlive the first. */
+function readLock() {
   try {
-    const pids = readFileSync(installLock, 'utf8').split('\n').filter(Boolean).map(Number);
-    const isNew = pids.length === 0 && Date.now() - statSync(installLock).mtimeMs < HEARTBEAT_MS;
-    return isNew ? 0 : pids.find(isAlive);
+    return readFileSync(installLock, 'utf8').split('\n').filter(Boolean).map(Number);
   } catch {
     return undefined;
   }
 }
 
-/** True when the lock is ours now; false while somebody else has it. */
-function tryInstallLock() {
+/** The process that installs packages here; 0 while the lock does not name it yet; undefined when there is none. */
+function installer(pids = readLock()) {
+  if (pids?.length !== 0) return pids?.find(isAlive);
+  const madeAt = statSync(installLock, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return Date.now() - madeAt < HEARTBEAT_MS ? 0 : undefined;
+}
+
+/** True when this process made the file; false when it is there already. */
+function tryCreate(path) {
   try {
-    mkdirSync(dirname(installLock), { recursive: true });
-    writeFileSync(installLock, `${process.pid}\n`, { flag: 'wx' });
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, `${process.pid}\n`, { flag: 'wx' });
     return true;
   } catch (error) {
-    if (error.code !== 'EEXIST') return refuse(`packages cannot be installed: ${error.message}`);
-    if (installer() === undefined) rmSync(installLock, { force: true });
-    return false;
+    if (error.code === 'EEXIST') return false;
+    return refuse(`packages cannot be installed: ${error.message}`);
   }
+}
+
+/**
+ * Removes the lock of a dead installer. Guarded by a second file, and only a lock that was seen: of two that want the
+ * dead one away, the slower would remove the lock that the faster has just made.
+ */
+function clearDeadLock() {
+  const guard = `${installLock}.takeover`;
+  if (!tryCreate(guard)) {
+    const age = Date.now() - (statSync(guard, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
+    if (age > TAKEOVER_MS_MAX) rmSync(guard, { force: true });
+    return;
+  }
+  const pids = readLock();
+  if (pids && installer(pids) === undefined) rmSync(installLock, { force: true });
+  rmSync(guard, { force: true });
 }
 
 /** Two installs in one folder delete each other's files: the second one waits, and then has nothing left to do. */
 async function installOnce() {
-  while (!tryInstallLock()) {
+  while (!tryCreate(installLock)) {
     const pid = installer();
-    if (pid === undefined) continue;
-    console.log(`signalbox: … waiting for process ${pid}, which installs packages (${installLock})`);
-    await new Promise((done) => setTimeout(done, HEARTBEAT_MS));
+    if (pid === undefined) clearDeadLock();
+    else console.log(`signalbox: … waiting for process ${pid}, which installs packages (${installLock})`);
+    await new Promise((done) => setTimeout(done, pid === undefined ? TAKEOVER_PAUSE_MS : HEARTBEAT_MS));
   }
   const release = () => rmSync(installLock, { force: true });
   process.once('exit', release);

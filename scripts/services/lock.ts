@@ -21,11 +21,14 @@ export function lockHolder(path: string): ProcessIdentity | undefined {
   return holder && isSame(holder) ? holder : undefined;
 }
 
+const NOBODY: Holder = { pid: 0, started: '', token: '' };
+
+/** Who the lock names: nobody alive when it is damaged; undefined when there is no lock. */
 function readHolder(path: string): Holder | undefined {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as Holder;
-  } catch {
-    return undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : NOBODY;
   }
 }
 
@@ -45,7 +48,8 @@ function create(path: string, holder: Holder): boolean {
 
 /**
  * Removes the lock of a dead process. Guarded by a second lock: without it, two waiters could both see the dead
- * holder and the slower one would remove the lock the faster one has just created.
+ * holder and the slower one would remove the lock the faster one has just created. For the same reason a lock that
+ * is not there is left alone.
  */
 function clearDead(path: string, self: Holder): void {
   const guard = `${path}.takeover`;
@@ -55,7 +59,8 @@ function clearDead(path: string, self: Holder): void {
     return;
   }
   try {
-    if (!lockHolder(path)) rmSync(path, { force: true });
+    const holder = readHolder(path);
+    if (holder && !isSame(holder)) rmSync(path, { force: true });
   } finally {
     rmSync(guard, { force: true });
   }

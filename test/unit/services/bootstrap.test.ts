@@ -14,6 +14,7 @@ import {
 import { createInterface } from 'node:readline';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { waitFor } from '../../../scripts/services/processes';
 
 const PROJECT = resolve(__dirname, '../../..');
 
@@ -91,20 +92,44 @@ test('packages without those for development are installed again', () => {
   expect(existsSync(at('npm-arguments'))).toBe(true);
 });
 
-test('two commands at once install once, and a lock of the dead is not waited for', async () => {
+/** A `check` beside others; resolves with its exit code. */
+async function start(flags: readonly string[] = []): Promise<number | null> {
+  const options = { cwd: folder, env: environment(), stdio: 'ignore' } as const;
+  const command = [...flags, at('scripts/bootstrap.js'), 'check'];
+  const [code] = (await once(spawn(process.execPath, command, options), 'exit')) as [number | null];
+  return code;
+}
+
+test('commands at once install once, and a lock of the dead is not waited for', async () => {
   writeFileSync(at('slow'), '');
   mkdirSync(at('.signalbox'));
   writeFileSync(at('.signalbox/install.lock'), '999999999\n');
-  const ends = [1, 2].map(async () => {
-    const options = { cwd: folder, env: environment(), stdio: 'ignore' } as const;
-    const [code] = (await once(spawn(process.execPath, [at('scripts/bootstrap.js'), 'check'], options), 'exit')) as [
-      number | null,
-    ];
-    return code;
-  });
-  expect(await Promise.all(ends)).toEqual([7, 7]);
+  const ends = Array.from({ length: 8 }, () => start());
+  expect(await Promise.all(ends)).toEqual(Array(8).fill(7));
   expect(readFileSync(at('installs'), 'utf8')).toBe('x');
   expect(existsSync(at('.signalbox/install.lock'))).toBe(false);
+});
+
+test('the one that clears the lock of the dead late does not clear the lock of the living', async () => {
+  writeFileSync(at('slow'), '');
+  mkdirSync(at('.signalbox'));
+  writeFileSync(at('.signalbox/install.lock'), '999999999\n');
+  writeFileSync(
+    at('late.js'),
+    `const fs = require('node:fs');
+     const remove = fs.rmSync;
+     fs.rmSync = (path, options) => {
+       if (path.endsWith('install.lock')) {
+         fs.writeFileSync('decided', '');
+         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
+       }
+       remove(path, options);
+     };`,
+  );
+  const late = start(['--require', at('late.js')]);
+  await waitFor(() => existsSync(at('decided')), { timeoutMs: 10_000, intervalMs: 10 });
+  expect(await Promise.all([late, start()])).toEqual([7, 7]);
+  expect(readFileSync(at('installs'), 'utf8')).toBe('x');
 });
 
 test('a failed install ends the run with its exit code', () => {
