@@ -3,10 +3,11 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { readConfig } from '../../src/config';
-import { connectEngine, type Engine } from '../../src/engine/connect';
+import { connectEngine } from '../../src/engine/connect';
 import { TIMED_PRODUCTS } from '../../src/events/timed';
 import { executions } from '../../src/store/executions';
 import { activeAgent, definitionWith, GATE, mailTo, openGateOf, run } from '../support/agents';
+import { scheduleIds } from '../support/engine';
 import { joinStack, text, waitFor, waitForExecution, type Harness } from '../support/harness';
 import { mailbox } from '../support/mailbox';
 import { startStack, type Stack } from '../support/stack';
@@ -23,13 +24,6 @@ afterAll(async () => {
   await stack.stop();
 });
 
-/** The schedules the engine has. */
-async function scheduled(engine: Engine): Promise<string[]> {
-  const found: string[] = [];
-  for await (const { scheduleId } of engine.client.schedule.list()) found.push(scheduleId);
-  return found;
-}
-
 test('repairs and timed events go on, and with them the executions that it has forgotten', async () => {
   const org = await harness.newOrg();
   await activeAgent(org, definitionWith([mailTo('a@example.com'), GATE]));
@@ -44,7 +38,7 @@ test('repairs and timed events go on, and with them the executions that it has f
 
   const engine = connectEngine(readConfig(stack.env).temporal);
   const wanted = ['signalbox-sweep', ...TIMED_PRODUCTS.map((product) => `signalbox-timed-${product}`)].toSorted();
-  const isComplete = async (): Promise<boolean> => isDeepStrictEqual((await scheduled(engine)).toSorted(), wanted);
+  const isComplete = async (): Promise<boolean> => isDeepStrictEqual(await scheduleIds(engine), wanted);
   await waitFor(isComplete, { timeoutMs: 90_000, what: 'the schedules are back' });
   // Its own time comes within a minute.
   await engine.client.schedule.getHandle('signalbox-sweep').trigger();

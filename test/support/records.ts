@@ -1,9 +1,10 @@
 /** What tests put into, and read from, the store directly: things no API call makes. */
 import type { AgentDefinition } from '../../src/contracts/agent';
-import { newId } from '../../src/domain/ids';
+import { executionIdFor, newId } from '../../src/domain/ids';
 import { executionRecord } from '../../src/domain/execution';
-import { findAgent, insertAgent } from '../../src/store/agents';
+import { agents, findAgent, insertAgent } from '../../src/store/agents';
 import { credits, type CreditMonth } from '../../src/store/credits';
+import { eventKeyOf, type EventRecord } from '../../src/store/events';
 import { executions, type ExecutionRecord } from '../../src/store/executions';
 import type { Store } from '../../src/store/collection';
 
@@ -44,6 +45,41 @@ export async function storedAgent(
     updated_at: new Date(),
   });
   return id;
+}
+
+/** An active agent as nothing writes it: whoever opens or starts a run of it throws. */
+export async function brokenAgent(store: Store, orgId: string): Promise<string> {
+  const id = await storedAgent(
+    store,
+    orgId,
+    [{ type: 'set_variables', id: 'vars', values: { a: 1 } }],
+    'custom.broken',
+  );
+  await agents.in(store).collection.updateOne({ _id: id } as never, { $set: { definition: {} } });
+  return id;
+}
+
+/** An event for `brokenAgent` or its like, as a process leaves it that died before its execution was open. */
+export function unopenedEvent(orgId: string, agentId: string, receivedAt: Date): EventRecord {
+  const id = newId('evt');
+  const started = { agent_id: agentId, outcome: 'started', execution_id: executionIdFor(agentId, id, 1) };
+  return {
+    _id: eventKeyOf(orgId, id),
+    org_id: orgId,
+    event_id: id,
+    event_type: 'custom.broken',
+    source_product: 'psa',
+    occurred_at: receivedAt.toISOString(),
+    received_at: receivedAt,
+    client_id: null,
+    payload: {},
+    sequence: null,
+    subject: null,
+    resource_id: null,
+    webhooks: [],
+    outcomes: [started] as never,
+    opening: true,
+  };
 }
 
 /** The record of an execution of that agent as it is before it is opened. */

@@ -1,7 +1,5 @@
 /** An agent whose runs keep failing is stopped: seen, told once, and startable again. */
 import { readConfig } from '../../src/config';
-import { SWEEP } from '../../src/contracts/messages';
-import { newId } from '../../src/domain/ids';
 import { connectEngine, type Engine } from '../../src/engine/connect';
 import { agents, readRuntime } from '../../src/store/agents';
 import { auditEntries } from '../../src/store/audit';
@@ -10,6 +8,7 @@ import { subjectsTo } from '../support/mailbox';
 import { newUser } from '../integration/auth/support';
 import { receiver, register } from '../integration/webhooks/support';
 import { activeAgent, definitionWith, fire, run, VARIABLES } from '../support/agents';
+import { sweep } from '../support/engine';
 import {
   joinStack,
   list,
@@ -37,9 +36,6 @@ jest.setTimeout(60_000);
 const IN_A_ROW = 5;
 /** Fails at once and for good: an address inside the network is not asked. */
 const FORBIDDEN = { type: 'http_request', id: 'ask', method: 'GET', url: 'http://169.254.169.254/' };
-
-const sweep = () =>
-  engine.client.workflow.execute(SWEEP, { workflowId: newId('sweep'), taskQueue: engine.taskQueue, args: [] });
 
 async function failTimes(org: TestOrg, times: number): Promise<string[]> {
   const ids: string[] = [];
@@ -94,9 +90,9 @@ test('owners are told once, however many repairs meet', async () => {
   const id = await activeAgent(org, definitionWith([FORBIDDEN], { name: 'Asks too much' }));
   await failTimes(org, IN_A_ROW);
   await untilStopped(org, id);
-  await Promise.all([sweep(), sweep(), sweep()]);
+  await Promise.all([sweep(engine), sweep(engine), sweep(engine)]);
   await waitFor(async () => (await subjectsTo(harness.address.inboxUrl, address)).length > 0);
-  await sweep();
+  await sweep(engine);
   expect(await subjectsTo(harness.address.inboxUrl, address)).toEqual(['Agent "Asks too much" was stopped']);
 });
 
@@ -108,7 +104,7 @@ test('webhooks are told once each time it is stopped', async () => {
   const told = async (times: number): Promise<void> => {
     const failed = await failTimes(org, IN_A_ROW);
     const { version } = await untilStopped(org, id);
-    await sweep();
+    await sweep(engine);
     await waitFor(async () => sink.requests.length >= times);
     expect(sink.requests).toHaveLength(times);
     const code = 'runs_failed_in_a_row';
@@ -149,7 +145,7 @@ test('mended while it is stopped it stays stopped, is told of once, and runs whe
   const asItIs = await org.call('PUT', `/agents/api/agents/${id}`, { status: 'error' });
   expect(asItIs.body).toMatchObject({ status: 'error', error_info: { code: 'runs_failed_in_a_row' } });
   await waitFor(async () => sink.requests.length > 0);
-  await sweep();
+  await sweep(engine);
   const trail = await auditEntries.in(harness.store).countDocuments({ orgId: org.id, action: 'agent.stopped' });
   const told = await events.in(harness.store).countDocuments({ org_id: org.id, event_type: 'agent.stopped' });
   expect({ trail, told }).toEqual({ trail: 1, told: 1 });

@@ -1,11 +1,11 @@
 /** An org is told when most of its credits of the month are used, and when all of them are: once each. */
 import { readConfig } from '../../src/config';
-import { SWEEP } from '../../src/contracts/messages';
 import { monthOf } from '../../src/domain/credits';
 import { newId } from '../../src/domain/ids';
 import { connectEngine, type Engine } from '../../src/engine/connect';
 import { ensureMonth, reserve, settle } from '../../src/store/credits';
 import { activeAgent, definitionWith } from '../support/agents';
+import { sweep } from '../support/engine';
 import { joinStack, list, text, waitForExecution, type Body, type Harness, type TestOrg } from '../support/harness';
 
 const LEFT = { type: 'set_variables', id: 'left', values: { left: '{{event_payload.remaining}}' } };
@@ -27,9 +27,6 @@ afterAll(async () => {
   await engine.close();
   await harness.close();
 });
-
-const sweep = (): Promise<unknown> =>
-  engine.client.workflow.execute(SWEEP, { workflowId: newId('sweep'), taskQueue: engine.taskQueue, args: [] });
 
 /** A call of the org, which has ten credits, that costs so many. */
 async function use(used: number): Promise<void> {
@@ -53,24 +50,24 @@ async function heard(): Promise<Body[]> {
 test('agents hear of 80 percent and of all, once each, and of nothing before', async () => {
   const month = monthOf(new Date());
   await use(7);
-  await sweep();
+  await sweep(engine);
   expect(await heard()).toEqual([]);
   await use(1);
-  await sweep();
-  await sweep();
+  await sweep(engine);
+  await sweep(engine);
   const most = { percent: 80, remaining: 2, total_used: 8, allocation: 10, month };
   expect(await heard()).toEqual([most]);
   await use(1);
-  await sweep();
+  await sweep(engine);
   expect(await heard()).toEqual([most]);
   await use(2);
-  await sweep();
-  await sweep();
+  await sweep(engine);
+  await sweep(engine);
   expect(await heard()).toEqual([most, { percent: 100, remaining: -1, total_used: 11, allocation: 10, month }]);
 });
 
 test('of both where one call uses all', async () => {
   await use(10);
-  await sweep();
+  await sweep(engine);
   expect((await heard()).map(({ percent }) => percent)).toEqual([80, 100]);
 });

@@ -1,13 +1,13 @@
 /** An engine that lost workflows, or remembers less of them than their records say: nothing that is recorded is done again. */
 import type { WorkflowHandle } from '@temporalio/client';
 import { readConfig } from '../../src/config';
-import { APPROVAL_DECISION, SWEEP, workflowIdOf } from '../../src/contracts/messages';
+import { APPROVAL_DECISION, workflowIdOf } from '../../src/contracts/messages';
 import { connectEngine, type Engine } from '../../src/engine/connect';
 import { workflowStatus } from '../../src/engine/executions';
-import { newId } from '../../src/domain/ids';
 import { approvals } from '../../src/store/approvals';
 import { executions } from '../../src/store/executions';
 import { activeAgent, definitionWith, fire, GATE, openGateOf, run, VARIABLES } from '../support/agents';
+import { sweep } from '../support/engine';
 import {
   joinStack,
   list,
@@ -115,8 +115,7 @@ async function forgetDecision(executionId: string): Promise<void> {
 async function repair(executionId: string): Promise<void> {
   const touched = { touched_at: new Date(Date.now() - 5 * 60_000) };
   await executions.in(harness.store).updateOne({ _id: executionId }, { $set: touched });
-  const workflowId = newId('sweep');
-  await engine.client.workflow.execute(SWEEP, { workflowId, taskQueue: engine.taskQueue, args: [] });
+  await sweep(engine);
   await waitFor(async () => ((await workflowStatus(engine, executionId)) === null ? null : true));
 }
 

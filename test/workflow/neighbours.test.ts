@@ -3,6 +3,7 @@ import { readConfig } from '../../src/config';
 import { connectEngine, type Engine } from '../../src/engine/connect';
 import { executions } from '../../src/store/executions';
 import { activeAgent, definitionWith, GATE, openGateOf, run } from '../support/agents';
+import { scheduleIds } from '../support/engine';
 import { joinStack, waitFor, type Harness } from '../support/harness';
 import { startOwn } from '../support/stack';
 
@@ -30,14 +31,9 @@ test('the second one has repairs and timed events of its own', async () => {
   await openGateOf(org, id);
   const before = new Date(Date.now() - 5 * 60_000);
   await executions.in(harness.store).updateOne({ _id: id }, { $set: { touched_at: before } });
-  const schedules = async (): Promise<string[]> => {
-    const found: string[] = [];
-    for await (const { scheduleId } of engine.client.schedule.list()) found.push(scheduleId);
-    return found;
-  };
   const wanted = ['sweep', 'timed-backups', 'timed-books', 'timed-psa', 'timed-rmm'].map((name) => `neighbour-${name}`);
   const areThere = async (): Promise<boolean> => {
-    const found = await schedules();
+    const found = await scheduleIds(engine);
     return wanted.every((name) => found.includes(name));
   };
   await waitFor(areThere, { timeoutMs: 15_000, what: 'its schedules' });

@@ -1,17 +1,16 @@
 /** One record that fails in every pass of the relay or the sweep: everybody else's work is done all the same. */
 import { readConfig } from '../../src/config';
-import { SWEEP } from '../../src/contracts/messages';
-import { executionIdFor, newId } from '../../src/domain/ids';
 import { monthOf } from '../../src/domain/credits';
 import { connectEngine, type Engine } from '../../src/engine/connect';
-import { agents, claimSlot, readRuntime } from '../../src/store/agents';
+import { claimSlot, readRuntime } from '../../src/store/agents';
 import { approvals } from '../../src/store/approvals';
 import { credits, ensureMonth, reserve } from '../../src/store/credits';
 import { events, recordEvent } from '../../src/store/events';
 import { executions, openExecution } from '../../src/store/executions';
 import { activeAgent, definitionWith, GATE, openGateOf, run, VARIABLES } from '../support/agents';
+import { sweep } from '../support/engine';
 import { joinStack, text, waitFor, waitForExecution, type Harness } from '../support/harness';
-import { storedAgent, unopenedRecord } from '../support/records';
+import { brokenAgent, storedAgent, unopenedEvent, unopenedRecord } from '../support/records';
 
 const MINUTE = 60_000;
 const ago = (milliseconds: number): Date => new Date(Date.now() - milliseconds);
@@ -31,26 +30,8 @@ afterAll(async () => {
 test('an event that cannot be opened does not keep the relay from decisions behind it', async () => {
   const { store } = harness;
   const broken = await harness.newOrg();
-  const agentId = await storedAgent(store, broken.id, STEPS, 'custom.broken');
-  // As nothing writes it: whoever opens a run of this agent throws.
-  await agents.in(store).collection.updateOne({ _id: agentId } as never, { $set: { definition: {} } });
-  const eventId = newId('evt');
-  const { record } = await recordEvent(store, {
-    org_id: broken.id,
-    event_id: eventId,
-    event_type: 'custom.broken',
-    source_product: 'psa',
-    occurred_at: ago(MINUTE).toISOString(),
-    received_at: ago(MINUTE),
-    client_id: null,
-    payload: {},
-    sequence: null,
-    subject: null,
-    resource_id: null,
-    webhooks: [],
-    outcomes: [{ agent_id: agentId, outcome: 'started', execution_id: executionIdFor(agentId, eventId, 1) }] as never,
-    opening: true,
-  });
+  const agentId = await brokenAgent(store, broken.id);
+  const { record } = await recordEvent(store, unopenedEvent(broken.id, agentId, ago(MINUTE)));
   try {
     const org = await harness.newOrg();
     await activeAgent(org, definitionWith([GATE, VARIABLES]));
@@ -79,7 +60,7 @@ test('a call that cannot be judged does not keep the sweep from what comes behin
   const draft = text((await org.call('POST', '/agents/api/agents', definitionWith([VARIABLES]))).body['id']);
   await claimSlot(store, { orgId: org.id, agentId: draft, now: ago(2 * MINUTE) }, 5);
   try {
-    await engine.client.workflow.execute(SWEEP, { workflowId: newId('sweep'), taskQueue: engine.taskQueue, args: [] });
+    await sweep(engine);
     const freed = await waitFor(async () => !(draft in (await readRuntime(store, org.id)).active));
     expect(freed).toBe(true);
   } finally {

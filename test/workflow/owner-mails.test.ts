@@ -1,6 +1,5 @@
 /** Mails to owners: one who cannot be reached keeps nobody else from them, and has nobody told twice. */
 import { readConfig } from '../../src/config';
-import { SWEEP } from '../../src/contracts/messages';
 import { newId } from '../../src/domain/ids';
 import { connectEngine, type Engine } from '../../src/engine/connect';
 import { agents } from '../../src/store/agents';
@@ -8,6 +7,7 @@ import { insertUser } from '../../src/store/users';
 import { webhooks } from '../../src/store/webhooks';
 import { newUser } from '../integration/auth/support';
 import { register } from '../integration/webhooks/support';
+import { sweep } from '../support/engine';
 import { joinStack, type Harness, type TestOrg } from '../support/harness';
 import { subjectsTo } from '../support/mailbox';
 import { storedAgent } from '../support/records';
@@ -39,9 +39,6 @@ afterAll(async () => {
   await engine.close();
   await harness.close();
 });
-
-const sweep = () =>
-  engine.client.workflow.execute(SWEEP, { workflowId: newId('sweep'), taskQueue: engine.taskQueue, args: [] });
 
 /** Owners in the order they are told in. */
 async function owner(email?: string): Promise<string> {
@@ -76,7 +73,7 @@ test('an owner whose address is gone has the others told once, and then nobody i
   const id = await failingEndpoint();
   for (let pass = 0; pass < 3; pass += 1) {
     await later(id);
-    await sweep();
+    await sweep(engine);
   }
   expect([await mailsTo(first), await mailsTo(last)]).toMatchObject([{ length: 1 }, { length: 1 }]);
   expect(await isDue(id)).toBe(false);
@@ -87,14 +84,14 @@ test('an owner whose mailbox takes nothing for now is tried again, alone', async
   const id = await failingEndpoint();
   for (let pass = 0; pass < 3; pass += 1) {
     await later(id);
-    await sweep();
+    await sweep(engine);
   }
   expect([await mailsTo(first), await mailsTo(last)]).toMatchObject([{ length: 1 }, { length: 1 }]);
   expect(await isDue(id)).toBe(true);
   await halfWay(id);
   await webhooks.in(harness.store).updateOne({ _id: id }, { $set: { noticeStage: 75, noticeTold: [] } });
   await later(id);
-  await sweep();
+  await sweep(engine);
   expect(await mailsTo(first)).toHaveLength(2);
 });
 
@@ -110,7 +107,7 @@ test('an agent that was stopped is told of once, whichever owner cannot be reach
   for (let pass = 0; pass < 3; pass += 1) {
     const stopped = { status: 'error', error_info: info, notice_at: new Date(0) };
     await agents.in(harness.store).collection.updateOne({ _id: id } as never, { $set: stopped });
-    await sweep();
+    await sweep(engine);
   }
   expect([await mailsTo(first), await mailsTo(last)]).toMatchObject([{ length: 1 }, { length: 1 }]);
 });
@@ -128,8 +125,8 @@ test('many notices that cannot leave do not keep another org from its own', asyn
   try {
     const address = await owner();
     await failingEndpoint();
-    await sweep();
-    await sweep();
+    await sweep(engine);
+    await sweep(engine);
     expect(await mailsTo(address)).toHaveLength(1);
   } finally {
     await webhooks.in(harness.store).deleteMany({ orgId: broken.id });

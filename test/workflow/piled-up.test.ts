@@ -1,16 +1,16 @@
 /** More that fails for good than one pass takes: what comes behind it is done all the same. */
 import { readConfig } from '../../src/config';
-import { SWEEP, TIMED_EVENTS } from '../../src/contracts/messages';
+import { TIMED_EVENTS } from '../../src/contracts/messages';
 import { executionIdFor, newId } from '../../src/domain/ids';
 import { connectEngine, type Engine } from '../../src/engine/connect';
 import { resourceOf } from '../../src/resources/registry';
-import { agents } from '../../src/store/agents';
-import { eventKeyOf, events, type EventRecord } from '../../src/store/events';
+import { events } from '../../src/store/events';
 import { executions } from '../../src/store/executions';
 import { documentsOf } from '../../src/store/resource-documents';
 import { activeAgent, definitionWith, run, VARIABLES } from '../support/agents';
+import { runOnce, sweep } from '../support/engine';
 import { joinStack, text, waitFor, waitForExecution, type Harness, type TestOrg } from '../support/harness';
-import { storedAgent, unopenedRecord } from '../support/records';
+import { brokenAgent, storedAgent, unopenedEvent, unopenedRecord } from '../support/records';
 
 const MINUTE = 60_000;
 const ago = (milliseconds: number): Date => new Date(Date.now() - milliseconds);
@@ -30,43 +30,10 @@ afterAll(async () => {
   await harness.close();
 });
 
-const runOnce = (workflow: string, ...args: string[]): Promise<unknown> =>
-  engine.client.workflow.execute(workflow, { workflowId: newId('once'), taskQueue: engine.taskQueue, args });
-
-/** An agent as nothing writes it: whoever opens or starts a run of it throws. */
-async function brokenAgent({ id: orgId }: TestOrg): Promise<string> {
-  const id = await storedAgent(harness.store, orgId, STEPS, 'custom.broken');
-  await agents.in(harness.store).collection.updateOne({ _id: id } as never, { $set: { definition: {} } });
-  return id;
-}
-
-/** An event as a process leaves it that died before its execution was open. */
-function unopenedEvent(orgId: string, agentId: string, receivedAt: Date): EventRecord {
-  const id = newId('evt');
-  const started = { agent_id: agentId, outcome: 'started', execution_id: executionIdFor(agentId, id, 1) };
-  return {
-    _id: eventKeyOf(orgId, id),
-    org_id: orgId,
-    event_id: id,
-    event_type: 'custom.broken',
-    source_product: 'psa',
-    occurred_at: receivedAt.toISOString(),
-    received_at: receivedAt,
-    client_id: null,
-    payload: {},
-    sequence: null,
-    subject: null,
-    resource_id: null,
-    webhooks: [],
-    outcomes: [started] as never,
-    opening: true,
-  };
-}
-
 test('events that can never be opened do not keep the relay from those behind them', async () => {
   const { store } = harness;
   const [one, other] = [await harness.newOrg(), await harness.newOrg()];
-  const broken = await brokenAgent(one);
+  const broken = await brokenAgent(harness.store, one.id);
   const whole = await storedAgent(store, other.id, STEPS, 'custom.broken');
   const behind = unopenedEvent(other.id, whole, ago(5 * MINUTE));
   await events.in(store).insertMany(each(() => unopenedEvent(one.id, broken, ago(10 * MINUTE))));
@@ -112,7 +79,7 @@ test('a record whose moment cannot be worked out does not keep other records fro
   const broken = await device(one, { lastSeenAt: 'long ago', due: ago(120 * MINUTE) });
   try {
     const id = await device(other, { lastSeenAt: ago(90 * MINUTE), due: ago(60 * MINUTE) });
-    await runOnce(TIMED_EVENTS, 'rmm');
+    await runOnce(engine, TIMED_EVENTS, 'rmm');
     expect((await other.call('GET', `/rmm/api/devices/${id}`)).body).toMatchObject({ status: 'offline' });
   } finally {
     await documentsOf(harness.store, resourceOf('devices')).collection.deleteOne({ _id: broken } as never);
@@ -128,7 +95,7 @@ test('an execution that cannot be repaired is not the first that the next sweep 
   const broken = { status: 'running', definition: {}, touched_at: ago(10 * MINUTE) };
   await executions.in(harness.store).collection.updateOne({ _id: id } as never, { $set: broken });
   try {
-    await runOnce(SWEEP);
+    await sweep(engine);
     const record = await executions.in(harness.store).findById(id).lean();
     expect(record?.touched_at.getTime()).toBeGreaterThan(ago(MINUTE).getTime());
   } finally {

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readConfig } from '../../src/config';
-import { SWEEP, workflowIdOf } from '../../src/contracts/messages';
+import { workflowIdOf } from '../../src/contracts/messages';
 import { connectEngine, type Engine } from '../../src/engine/connect';
 import { newId } from '../../src/domain/ids';
 import { monthOf, monthsBefore } from '../../src/domain/credits';
@@ -14,6 +14,7 @@ import { credits, ensureMonth, readMonth, reserve, settle } from '../../src/stor
 import { endExecution } from '../../src/store/execution-writes';
 import { executions, openExecution } from '../../src/store/executions';
 import { activeAgent, definitionWith, GATE, openGateOf, run, VARIABLES } from '../support/agents';
+import { sweep } from '../support/engine';
 import { joinStack, list, text, waitFor, waitForExecution, type Harness, type TestOrg } from '../support/harness';
 import { unopenedRecord } from '../support/records';
 
@@ -31,14 +32,6 @@ afterAll(async () => {
 
 const MINUTE = 60_000;
 const ago = (milliseconds: number): Date => new Date(Date.now() - milliseconds);
-
-/** Runs one pass now; the schedule's own passes may find the work first, which is just as good. */
-const sweep = async (): Promise<Record<string, number>> =>
-  (await engine.client.workflow.execute(SWEEP, {
-    workflowId: newId('sweep'),
-    taskQueue: engine.taskQueue,
-    args: [],
-  })) as Record<string, number>;
 
 const heldAt = (now: Date) => ({ begun: now, now });
 
@@ -67,7 +60,7 @@ test('a workflow that an operator terminated ends its record as failed and close
   const id = await waitingExecution(org);
   await engine.client.workflow.getHandle(workflowIdOf(id)).terminate('test');
   await makeQuiet(id);
-  await sweep();
+  await sweep(engine);
   const ended = await waitForExecution(org, id, ['failed']);
   expect(ended).toMatchObject({ status_reason: 'terminated_by_operator', error: { code: 'terminated_by_operator' } });
   expect(list(ended['steps']).map((step) => step['status'])).toEqual(['skipped', 'skipped']);
@@ -83,7 +76,7 @@ test('the log says of a repair what was repaired', async () => {
   const id = await waitingExecution(org);
   await engine.client.workflow.getHandle(workflowIdOf(id)).terminate('test');
   await makeQuiet(id);
-  await sweep();
+  await sweep(engine);
   await waitForExecution(org, id, ['failed']);
   const line = await waitFor(() => Promise.resolve(logged('repaired').find(({ execution }) => execution === id)));
   expect(line).toMatchObject({ level: 'warn', kind: 'ended' });
@@ -95,7 +88,7 @@ test('a record that the engine never heard of is started', async () => {
   const created = { orgId: org.id, agentId, now: ago(5 * MINUTE), payload: { name: 'Ada' } };
   const record = await unopenedRecord(harness.store, created);
   await openExecution(harness.store, { ...record, start_pending: false });
-  await sweep();
+  await sweep(engine);
   expect((await waitForExecution(org, record._id, ['completed']))['status']).toBe('completed');
 });
 
@@ -115,7 +108,7 @@ test.each([
     error: null,
     now: ago(since),
   });
-  await sweep();
+  await sweep(engine);
   const status = await waitFor(async () => {
     const { name } = (await workflowOf(id)).status;
     return name === 'RUNNING' ? null : name;
@@ -129,7 +122,7 @@ test('a cancelled execution is looked at until its workflow has closed, and neve
   await org.call('POST', `/agents/api/executions/${id}/cancel`);
   await waitFor(async () => (await workflowOf(id)).status.name === 'CANCELLED');
   await executions.in(harness.store).updateOne({ _id: id }, { $set: { completed_at: ago(2 * MINUTE) } });
-  await sweep();
+  await sweep(engine);
   expect((await executions.in(harness.store).findById(id).lean())?.workflow_closed).toBe(true);
 });
 
@@ -138,7 +131,7 @@ test('a cancel that died between denying the gate and ending the record is finis
   const id = await waitingExecution(org);
   await denyForEnd(harness.store, id, new Date());
   await makeQuiet(id);
-  await sweep();
+  await sweep(engine);
   const ended = await waitForExecution(org, id, ['cancelled']);
   expect(ended['status_reason']).toBe('cancelled_by_user');
   const status = await waitFor(async () => {
@@ -177,7 +170,7 @@ test('credits held for a step of an execution that is over are given back', asyn
   };
   expect(await reserve(harness.store, reservation, heldAt(ago(2 * 60 * MINUTE)))).toBe('reserved');
   expect((await readMonth(harness.store, org.id, month))?.available).toBe(93);
-  await sweep();
+  await sweep(engine);
   await waitFor(async () => (await readMonth(harness.store, org.id, month))?.available === 100);
   expect((await credits.in(harness.store).findById(`${org.id}:${month}`).lean())?.total_used).toBe(0);
 });
@@ -190,7 +183,7 @@ test('what a call had spent before its execution was over is booked, and the res
     .updateOne({ _id: id }, { $set: { 'steps.1.step_type': 'ai_reason', 'steps.1.spent': spent } });
   const ending = { id, orgId: org.id, status: 'cancelled', reason: 'cancelled_by_user', error: null, now } as const;
   await endExecution(harness.store, ending);
-  await sweep();
+  await sweep(engine);
   const account = await waitFor(async () => {
     const read = await readMonth(harness.store, org.id, month);
     return read && read.available !== 93 ? read : null;
@@ -207,7 +200,7 @@ test.each([
   const now = ago(since);
   const ending = { id, orgId: org.id, status: 'cancelled', reason: 'cancelled_by_user', error: null, now } as const;
   await endExecution(harness.store, ending);
-  await sweep();
+  await sweep(engine);
   expect((await readMonth(harness.store, org.id, month))?.available).toBe(available);
 });
 
@@ -219,7 +212,7 @@ test('credits that a call may still use are left to it for an hour', async () =>
   const id = `${newId('exe')}:0`;
   const reservation = { orgId: org.id, month, id, agentId: 'agt_slow', tier: 'quick' as const, credits: 7 };
   expect(await reserve(harness.store, reservation, heldAt(ago(30 * MINUTE)))).toBe('reserved');
-  await sweep();
+  await sweep(engine);
   expect((await readMonth(harness.store, org.id, month))?.available).toBe(93);
 });
 
@@ -244,7 +237,7 @@ test('an account forgets calls that were settled a minute ago, and tells who com
     expect(await reserve(harness.store, call, { begun, now: begun })).toBe('reserved');
     await settle(harness.store, call, 2, at);
   }
-  await sweep();
+  await sweep(engine);
   const account = await waitFor(async () => {
     const read = await readMonth(harness.store, org.id, month);
     return read && !(early.id in read.open) ? read : null;
@@ -281,7 +274,7 @@ test('credits of an AI call whose worker died between the record and the account
     error: null,
     now,
   });
-  await sweep();
+  await sweep(engine);
   const account = await waitFor(async () => {
     const read = await readMonth(harness.store, org.id, month);
     return read && read.available !== 93 ? read : null;
@@ -302,7 +295,7 @@ test('credits held in a month that ended before the call was made anew are given
       { _id: id },
       { $set: { 'steps.1.status': 'completed', 'steps.1.credits_used': 2, 'steps.1.usage': usage } },
     );
-  await sweep();
+  await sweep(engine);
   const accountOf = (of: string) =>
     waitFor(async () => {
       const read = await readMonth(harness.store, org.id, of);
@@ -320,7 +313,7 @@ test('an engine that has lost everything is told of it in one pass, however much
   await executions
     .in(harness.store)
     .collection.insertMany(records.map((record) => ({ ...record, start_pending: false })) as never);
-  await sweep();
+  await sweep(engine);
   const left = { org_id: org.id, touched_at: { $lt: ago(2 * MINUTE) } };
   expect(await executions.in(harness.store).countDocuments(left)).toBe(0);
 });
@@ -329,7 +322,7 @@ test('a healthy execution that waits at its gate for long is left alone', async 
   const org = await harness.newOrg();
   const id = await waitingExecution(org);
   await makeQuiet(id);
-  await sweep();
+  await sweep(engine);
   expect((await org.call('GET', `/agents/api/executions/${id}`)).body['status']).toBe('waiting_approval');
   await org.call('POST', `/agents/api/executions/${id}/cancel`);
 });
@@ -354,7 +347,7 @@ test('a run that was opened while its agent was being deleted is cancelled, and 
   const agentId = text((await org.call('GET', `/agents/api/executions/${id}`)).body['agent_id']);
   // As a deletion leaves it whose look for open runs came just before this one.
   await agents.in(harness.store).updateOne({ _id: agentId }, { $set: { deleting: true, updated_at: ago(2 * MINUTE) } });
-  await sweep();
+  await sweep(engine);
   const ended = await waitForExecution(org, id, ['cancelled']);
   expect(ended['status_reason']).toBe('agent_deleted');
   expect(await waitFor(async () => !(await agents.in(harness.store).exists({ _id: agentId })))).toBe(true);
@@ -366,7 +359,7 @@ test('a slot that a crash left with an agent that is not active is given back, a
   const cap = 5;
   expect(await claimSlot(harness.store, { orgId: org.id, agentId: draft, now: ago(2 * MINUTE) }, cap)).toBe(true);
   expect(await claimSlot(harness.store, { orgId: org.id, agentId: 'agt_underway', now: new Date() }, cap)).toBe(true);
-  await sweep();
+  await sweep(engine);
   const left = await waitFor(async () => {
     const { active, active_count: count } = await readRuntime(harness.store, org.id);
     return draft in active ? null : { active: Object.keys(active), count };

@@ -1,11 +1,10 @@
 /** The line to the store breaks behind a change, so that nobody is answered: the repeat says in the trail what was done. */
 import { readConfig } from '../../../src/config';
-import { SWEEP } from '../../../src/contracts/messages';
-import { newId } from '../../../src/domain/ids';
 import { connectEngine, type Engine } from '../../../src/engine/connect';
 import { agents } from '../../../src/store/agents';
 import { executions } from '../../../src/store/executions';
 import { activeAgent, definitionWith, fire, GATE, openGateOf, VARIABLES } from '../../support/agents';
+import { sweep } from '../../support/engine';
 import { list, request, text, waitFor, waitForExecution, type Answer, type Body } from '../../support/harness';
 import { startLossyApi, type LossyApi } from '../../support/lossy-api';
 import { commandOn } from '../../support/stand-ins/lossy-line';
@@ -244,8 +243,7 @@ test('what nobody answered and nobody asked for again is recorded by the sweep, 
   expect(unanswered.status).toBe(503);
   await executions.in(store).updateOne({ _id: execution }, { $set: { completed_at: ago } });
   await agents.in(store).updateOne({ _id: agent }, { $set: { updated_at: ago } });
-  const { taskQueue } = engine;
-  await engine.client.workflow.execute(SWEEP, { workflowId: newId('sweep'), taskQueue, args: [] });
+  await sweep(engine);
   await waitFor(async () => !(await agents.in(store).exists({ _id: agent })));
   const asker = { kind: 'user', id: owner.user._id, label: owner.user.email, ip: null };
   expect((await trailOf(agent)).at(-1)).toMatchObject({

@@ -1,13 +1,12 @@
 /** An endpoint that fails for days: its owners are told, it is switched off, and nothing it misses is lost. */
-import { SWEEP } from '../../../src/contracts/messages';
 import { readConfig } from '../../../src/config';
-import { newId } from '../../../src/domain/ids';
 import { connectEngine, type Engine } from '../../../src/engine/connect';
 import { auditEntries } from '../../../src/store/audit';
 import { webhooks } from '../../../src/store/webhooks';
 import { subjectsTo } from '../../support/mailbox';
 import { newUser } from '../auth/support';
 import { activeAgent, fire, VARIABLES } from '../../support/agents';
+import { sweep } from '../../support/engine';
 import { list, text, waitFor, type Harness, type TestOrg } from '../../support/harness';
 import { eachInOwnOrg, receiver, register, waitForDelivery, type Endpoint } from './support';
 
@@ -31,11 +30,8 @@ const hasFailed = ({ id }: Endpoint, days: number, failures: number) =>
     .in(harness.store)
     .updateOne({ _id: id }, { $set: { failingSince: new Date(Date.now() - days * DAY), failures } });
 
-const sweep = () =>
-  engine.client.workflow.execute(SWEEP, { workflowId: newId('sweep'), taskQueue: engine.taskQueue, args: [] });
-
 /** The schedule starts one at a time, but an operator may start another, and a late one may meet the next. */
-const sweepsAtOnce = () => Promise.all([sweep(), sweep(), sweep()]);
+const sweepsAtOnce = () => Promise.all([sweep(engine), sweep(engine), sweep(engine)]);
 
 const statusOf = async (endpoint: Endpoint) => (await org.call('GET', endpoint.path)).body;
 
