@@ -100,12 +100,12 @@ async function start(flags: readonly string[] = []): Promise<number | null> {
   return code;
 }
 
-test('commands at once install once, and a lock of the dead is not waited for', async () => {
+test('two commands at once install once, and a lock of the dead is not waited for', async () => {
   writeFileSync(at('slow'), '');
   mkdirSync(at('.signalbox'));
   writeFileSync(at('.signalbox/install.lock'), '999999999\n');
-  const ends = Array.from({ length: 8 }, () => start());
-  expect(await Promise.all(ends)).toEqual(Array(8).fill(7));
+  const ends = [start(), start()];
+  expect(await Promise.all(ends)).toEqual([7, 7]);
   expect(readFileSync(at('installs'), 'utf8')).toBe('x');
   expect(existsSync(at('.signalbox/install.lock'))).toBe(false);
 });
