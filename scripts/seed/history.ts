@@ -5,7 +5,7 @@ import { systemAgents } from '../../src/catalog/system-agents';
 import { creditsFor, monthOf, monthsBefore } from '../../src/domain/credits';
 import { executionRecord } from '../../src/domain/execution';
 import { approvalIdFor, executionIdFor } from '../../src/domain/ids';
-import { matchAgents, type Candidate } from '../../src/domain/matching';
+import { judge, settleMatches, type Candidate } from '../../src/domain/matching';
 import { addRuns, readStats } from '../../src/store/agent-runs';
 import { approvals, type ApprovalRecord } from '../../src/store/approvals';
 import { credits, ensureMonth } from '../../src/store/credits';
@@ -149,7 +149,9 @@ function candidatesFor(agent: SeededAgent, event: BusEvent): Candidate[] {
 /** The log's entry of an event that came from outside and started the run. */
 function pastEntry(agent: SeededAgent, event: BusEvent, run: ExecutionRecord): EventRecord {
   const facts = { now: run.created_at, org: { id: event.org_id, tier: 'enterprise', name: ORG_NAME } };
-  const { outcomes } = matchAgents(event, candidatesFor(agent, event), facts);
+  const candidates = candidatesFor(agent, event);
+  const judgements = candidates.map((candidate) => judge(candidate, event, facts));
+  const { outcomes } = settleMatches(event, candidates, judgements);
   return {
     _id: eventKeyOf(event.org_id, event.id),
     org_id: event.org_id,

@@ -87,47 +87,60 @@ function ruleRefusal(candidate: Candidate, event: BusEvent, facts: Facts): Refus
   return null;
 }
 
-/** Several agents may want one event; their `conflict_behavior` says which of them give way. */
-function conflictRefusal(candidate: Candidate, willing: Candidate[]): Refusal | null {
-  const { conflict_behavior: behavior } = candidate.definition;
-  const suppressed = (reason: string): Refusal => ({ outcome: 'suppressed', reason });
-  if (candidate.system && willing.some((other) => other.definition.conflict_behavior === 'override')) {
-    return suppressed('An agent of the org overrides system agents for this event.');
-  }
-  if (behavior === 'defer' && willing.some((other) => other.definition.conflict_behavior !== 'defer')) {
-    return suppressed('The agent defers to the others that match this event.');
-  }
-  if (behavior !== 'exclusive') return null;
-  const first = willing.filter((other) => other.definition.conflict_behavior === 'exclusive').sort(byRank)[0];
-  return first === undefined || first.id === candidate.id
-    ? null
-    : suppressed(`Exclusive agent ${first.id} goes first, by its priority or, where that is the same, by its age.`);
-}
-
 const byRank = (one: Candidate, other: Candidate): number =>
   other.definition.priority - one.definition.priority || (one.id < other.id ? -1 : 1);
 
-/** Judges every listening agent. Outcomes are in the order of the candidates. */
-export function matchAgents(event: BusEvent, candidates: Candidate[], facts: Facts): Matched {
-  const refusals = new Map<string, Refusal>();
-  for (const candidate of candidates) {
-    const refusal =
-      statusRefusal(candidate) ??
-      scopeRefusal(candidate.definition, event.client_id) ??
-      ruleRefusal(candidate, event, facts);
-    if (refusal) refusals.set(candidate.id, refusal);
-  }
-  const willing = candidates.filter((candidate) => !refusals.has(candidate.id));
-  for (const candidate of willing) {
-    const refusal = conflictRefusal(candidate, willing);
-    if (refusal) refusals.set(candidate.id, refusal);
-  }
+/** What the agents that would run for an event mean for each other. */
+interface Rivals {
+  isOverridden: boolean;
+  /** Whether all of them defer, so that none has anybody to defer to. */
+  allDefer: boolean;
+  firstExclusive: string | undefined;
+}
+
+function rivalsAmong(willing: readonly Candidate[]): Rivals {
+  const behaves = (behavior: AgentDefinition['conflict_behavior']) => (candidate: Candidate) =>
+    candidate.definition.conflict_behavior === behavior;
   return {
-    started: candidates.filter((candidate) => !refusals.has(candidate.id)),
-    outcomes: candidates.map((candidate) => ({
+    isOverridden: willing.some(behaves('override')),
+    allDefer: willing.every(behaves('defer')),
+    firstExclusive: willing.filter(behaves('exclusive')).sort(byRank)[0]?.id,
+  };
+}
+
+/** Several agents may want one event; their `conflict_behavior` says which of them give way. */
+function conflictRefusal({ id, system, definition }: Candidate, rivals: Rivals): Refusal | null {
+  const { conflict_behavior: behavior } = definition;
+  const suppressed = (reason: string): Refusal => ({ outcome: 'suppressed', reason });
+  if (system && rivals.isOverridden) return suppressed('An agent of the org overrides system agents for this event.');
+  if (behavior === 'defer' && !rivals.allDefer)
+    return suppressed('The agent defers to the others that match this event.');
+  if (behavior !== 'exclusive' || rivals.firstExclusive === id) return null;
+  return suppressed(
+    `Exclusive agent ${rivals.firstExclusive} goes first, by its priority or, where that is the same, by its age.`,
+  );
+}
+
+/** Why an agent, looked at alone, does not run for the event; null when it does. Large patterns take half a second. */
+export const judge = (candidate: Candidate, event: BusEvent, facts: Facts): Refusal | null =>
+  statusRefusal(candidate) ??
+  scopeRefusal(candidate.definition, event.client_id) ??
+  ruleRefusal(candidate, event, facts);
+
+/** What becomes of all listening agents once each has been judged. Outcomes are in the order of the candidates. */
+export function settleMatches(
+  event: BusEvent,
+  candidates: readonly Candidate[],
+  judgements: readonly (Refusal | null)[],
+): Matched {
+  const rivals = rivalsAmong(candidates.filter((_candidate, index) => !judgements[index]));
+  const refusals = candidates.map((candidate, index) => judgements[index] ?? conflictRefusal(candidate, rivals));
+  return {
+    started: candidates.filter((_candidate, index) => !refusals[index]),
+    outcomes: candidates.map((candidate, index) => ({
       agent_id: candidate.id,
       agent_name: candidate.name,
-      ...(refusals.get(candidate.id) ?? {
+      ...(refusals[index] ?? {
         outcome: 'started' as const,
         reason: 'All filters and conditions hold.',
         execution_id: executionIdFor(candidate.id, `${event.org_id}:${event.id}`, 1),

@@ -5,7 +5,7 @@ import type { BusEvent, EventOutcome } from '../contracts/event';
 import { isAgentReport } from '../catalog/agent-events';
 import { systemAgents } from '../catalog/system-agents';
 import { executionRecord, workflowInput } from '../domain/execution';
-import { matchAgents, type Candidate } from '../domain/matching';
+import { judge, settleMatches, type Candidate } from '../domain/matching';
 import { faultOf } from '../engine/outages';
 import { startExecution, workflowStatus } from '../engine/executions';
 import { findAgent, readRuntime, type AgentRecord } from '../store/agents';
@@ -15,6 +15,7 @@ import { markOpened, recordEvent, type EventRecord } from '../store/events';
 import { orgFacts, type OrgFacts } from './org-facts';
 import { findExecution, openExecution, type ExecutionRecord } from '../store/executions';
 import { resourceIdOf } from '../domain/webhooks/envelope';
+import { mapInSlices } from './slices';
 import { openFor } from './webhooks/dispatch';
 import { areAgentsWatched, asking, webhooksOf } from './webhooks/listening';
 import type { WebhookRecord } from '../store/webhooks';
@@ -158,9 +159,10 @@ export async function publish(
     webhooksOf(context, event.org_id, epoch),
   ]);
   const now = context.clock.now();
-  const receivers = asking(webhooks, event, now);
+  const receivers = await asking(webhooks, event, now);
   const watched = areAgentsWatched(webhooks);
-  const { outcomes, started } = matchAgents(event, candidates, { now, org });
+  const judgements = await mapInSlices(candidates, (candidate) => judge(candidate, event, { now, org }));
+  const { outcomes, started } = settleMatches(event, candidates, judgements);
   const open = () => openAll(context, { event, agents: started, outcomes, org, watched });
   const recording = recordEvent(context.store, {
     org_id: event.org_id,

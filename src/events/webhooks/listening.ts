@@ -5,6 +5,7 @@ import { asksFor, mayConcern } from '../../domain/webhooks/patterns';
 import { AGENTS_PRODUCT } from '../../catalog/agent-events';
 import { listWebhooks, type WebhookRecord } from '../../store/webhooks';
 import { createMemory } from '../memory';
+import { mapInSlices } from '../slices';
 
 /** More than an org may have. */
 const WEBHOOKS_MAX = 100;
@@ -21,8 +22,10 @@ export async function webhooksOf(context: Context, orgId: string, epoch: number 
 }
 
 /** Those that ask for the event; disabled ones too, because what they miss is kept for them. */
-export const asking = (webhooks: readonly WebhookRecord[], event: BusEvent, now: Date): WebhookRecord[] =>
-  webhooks.filter((webhook) => asksFor(webhook, event, now));
+export async function asking(webhooks: readonly WebhookRecord[], event: BusEvent, now: Date): Promise<WebhookRecord[]> {
+  const asks = await mapInSlices(webhooks, (webhook) => asksFor(webhook, event, now));
+  return webhooks.filter((_webhook, index) => asks[index]);
+}
 
 /** Whether any endpoint listens for what agents report. */
 export const areAgentsWatched = (webhooks: readonly WebhookRecord[]): boolean =>

@@ -328,3 +328,27 @@ test('an event never reaches an agent of another org', async () => {
     [202, 1],
   ]);
 });
+
+test('many agents with large patterns, held against a long text, keep nobody else waiting for all of them', async () => {
+  const [org, other] = [await harness.newOrg({ agentLimit: 100 }), await harness.newOrg()];
+  // Each repetition is looked at for each character of the text.
+  const hard = [{ field: 'text', operator: 'matches', value: '(a?){60}(a?){60}b$' }];
+  for (let agent = 0; agent < 16; agent += 1) await listen(org, 'custom.long', {}, hard);
+  let longest = 0;
+  const over = new AbortController();
+  const asks = async (): Promise<void> => {
+    while (!over.signal.aborted) {
+      const askedAt = performance.now();
+      await get(other, '/agents');
+      longest = Math.max(longest, performance.now() - askedAt);
+      await new Promise((resume) => setTimeout(resume, 10));
+    }
+  };
+  const asking = asks();
+  const sentAt = performance.now();
+  await publish(org, 'custom.long', { text: 'a'.repeat(10_000) });
+  const took = performance.now() - sentAt;
+  over.abort();
+  await asking;
+  expect(longest).toBeLessThan(took / 2);
+});
