@@ -39,6 +39,23 @@ export function httpUrl(name: string, value: string): string {
   return value;
 }
 
+/** An address that paths are put behind, without the slash at its end. Credentials in it would be mailed to people. */
+export function baseUrl(name: string, value: string): string {
+  if (!httpUrl(name, value)) return '';
+  const { href, origin, pathname, host } = new URL(value);
+  if (href === `${origin}${pathname}` && /^[\w.:[\]-]+$/.test(host)) return href.replace(/\/$/, '');
+  throw new ConfigError(
+    `${name} must be one http(s) address without credentials, ? and #, such as https://signalbox.example.com`,
+  );
+}
+
+/** A token that is sent in a header. A line's end behind it, as files of secrets have one, is no part of it. */
+export function headerToken(name: string, value: string): string {
+  const token = value.trim();
+  if (/^[\x20-\x7e]*$/.test(token)) return token;
+  throw new ConfigError(`${name} must be one line of ASCII characters: it is sent in a header`);
+}
+
 export function wholeNumber(
   name: string,
   text: string,
@@ -110,10 +127,10 @@ const SECRET_LENGTH = 32;
 
 /** A secret nobody guesses. */
 export function secretOf(name: string, value: string): string {
-  if (value.length >= SECRET_LENGTH) return value;
+  if (value.trim().length >= SECRET_LENGTH) return value;
   throw new ConfigError(`${name} must have ${SECRET_LENGTH} characters or more; create one with: openssl rand -hex 32`);
 }
 
-/** Several of them, the current one first. */
-export const secretsOf = (name: string, values: readonly string[]): string[] =>
-  values.map((value) => secretOf(name, value));
+/** Several of them, the current one first. None is asked for by leaving the value empty, not by a comma or a blank. */
+export const secretsOf = (name: string, text: string, values: readonly string[]): string[] =>
+  (text !== '' && values.length === 0 ? [text] : values).map((value) => secretOf(name, value));

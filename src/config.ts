@@ -2,8 +2,10 @@
 import {
   addressRanges,
   assertComplete,
+  baseUrl,
   ConfigError,
   engineAddress,
+  headerToken,
   hostOf,
   httpUrl,
   oneOf,
@@ -139,6 +141,8 @@ function reader(env: Environment) {
   return {
     text,
     url: (name: SettingName): string => httpUrl(name, text(name)),
+    base: (name: SettingName): string => baseUrl(name, text(name)),
+    token: (name: SettingName): string => headerToken(name, text(name)),
     integer: (name: SettingName): number => wholeNumber(name, text(name)),
     within: (name: SettingName, least: number, most: number): number => wholeNumber(name, text(name), { least, most }),
     port: (name: SettingName): number => wholeNumber(name, text(name), { least: 0, most: PORT_MAX }),
@@ -173,10 +177,10 @@ const SLOTS_MAX = 100_000;
 const CACHED_MAX = 1_000_000;
 const GRACE_SECONDS_MAX = 86_400;
 
-function aiOf({ text, url }: ReturnType<typeof reader>) {
+function aiOf({ text, url, token }: ReturnType<typeof reader>) {
   const ai = {
     provider: oneOf('AI_PROVIDER', text('AI_PROVIDER'), AI_PROVIDERS) as string,
-    apiKey: text('AI_API_KEY'),
+    apiKey: token('AI_API_KEY'),
     baseUrl: url('AI_BASE_URL'),
     models: {
       quick: text('AI_MODEL_QUICK'),
@@ -189,20 +193,20 @@ function aiOf({ text, url }: ReturnType<typeof reader>) {
   return ai;
 }
 
-const gatewaysOf = ({ text, url }: ReturnType<typeof reader>) => ({
+const gatewaysOf = ({ url, token }: ReturnType<typeof reader>) => ({
   sms: url('SMS_GATEWAY_URL'),
   slack: url('SLACK_GATEWAY_URL'),
   teams: url('TEAMS_GATEWAY_URL'),
   webhook: url('WEBHOOK_GATEWAY_URL'),
-  token: text('GATEWAY_TOKEN'),
+  token: token('GATEWAY_TOKEN'),
 });
 
-const temporalOf = ({ text, url, within, list }: ReturnType<typeof reader>) => ({
+const temporalOf = ({ text, base, within, list }: ReturnType<typeof reader>) => ({
   address: engineAddress('TEMPORAL_ADDRESS', text('TEMPORAL_ADDRESS')),
   namespace: text('TEMPORAL_NAMESPACE'),
   taskQueue: text('TEMPORAL_TASK_QUEUE'),
-  uiUrl: url('TEMPORAL_UI_URL').replace(/\/$/, ''),
-  payloadKeys: secretsOf('TEMPORAL_PAYLOAD_KEY', list('TEMPORAL_PAYLOAD_KEY')),
+  uiUrl: base('TEMPORAL_UI_URL'),
+  payloadKeys: secretsOf('TEMPORAL_PAYLOAD_KEY', text('TEMPORAL_PAYLOAD_KEY'), list('TEMPORAL_PAYLOAD_KEY')),
   workflowBundle: text('WORKFLOW_BUNDLE'),
   activitySlots: within('WORKER_ACTIVITY_SLOTS', 1, SLOTS_MAX),
   cachedWorkflows: within('WORKER_CACHED_WORKFLOWS', 0, CACHED_MAX),
@@ -212,13 +216,15 @@ const temporalOf = ({ text, url, within, list }: ReturnType<typeof reader>) => (
 /** Reads and checks the environment. Production refuses to start with short or missing secrets. */
 export function readConfig(env: Environment = process.env) {
   const read = reader(env);
-  const { text, integer, flag, factor, list, url, port: portOf } = read;
+  const { text, integer, flag, factor, list, url, base, port: portOf } = read;
   const mode = text('SIGNALBOX_MODE');
   if (mode !== 'production' && mode !== 'development')
     throw new ConfigError(`SIGNALBOX_MODE must be "production" or "development", got "${mode}"`);
   const secret = (name: SettingName): string => {
     const value = text(name);
     if (!value && mode === 'development') return `${DEVELOPMENT_SECRET}:${name}`;
+    // Everybody can read it here.
+    if (mode === 'production' && value.includes(DEVELOPMENT_SECRET)) return secretOf(name, '');
     return secretOf(name, value);
   };
   const loopback = flag('WEBHOOK_LOOPBACK');
@@ -229,7 +235,7 @@ export function readConfig(env: Environment = process.env) {
     mode,
     host,
     port,
-    publicUrl: (url('PUBLIC_URL') || `http://${host}:${port}`).replace(/\/$/, ''),
+    publicUrl: base('PUBLIC_URL') || `http://${host}:${port}`,
     workerPort: portOf('WORKER_PORT'),
     mongodbUri: text('MONGODB_URI'),
     temporal: temporalOf(read),

@@ -14,6 +14,11 @@ test.each([
   ['HOST', '999.1.1.1'],
   ['HOST', 'a b'],
   ['PUBLIC_URL', 'nonsense'],
+  ['PUBLIC_URL', 'https://user:pass@signalbox.example.com'],
+  ['PUBLIC_URL', 'https://signalbox.example.com/?from=mail'],
+  ['PUBLIC_URL', 'https://signalbox.example.com/#top'],
+  ['PUBLIC_URL', 'https://a.example.com,https://b.example.com'],
+  ['TEMPORAL_UI_URL', 'http://temporal.example.com/?namespace=signalbox'],
   ['SMS_GATEWAY_URL', 'foo'],
   ['SLACK_GATEWAY_URL', 'foo'],
   ['TEAMS_GATEWAY_URL', 'ftp://foo'],
@@ -29,6 +34,8 @@ test.each([
   ['TEMPORAL_ADDRESS', 'http://temporal:7233'],
   ['TEMPORAL_ADDRESS', 'temporal:port'],
   ['TEMPORAL_ADDRESS', 'a b'],
+  ['GATEWAY_TOKEN', 'one\ntwo'],
+  ['AI_API_KEY', 'kéy→'],
   ['SMTP_URL', 'mail.example.com:25'],
   ['SMTP_URL', 'smtp://user:pa/ss@mail.example.com'],
   ['SMTP_URL', 'smtp://user:100%sure@mail.example.com'],
@@ -45,7 +52,7 @@ test.each([
   expect(() => read({ AI_PROVIDER: provider, ...env })).toThrow(`AI_PROVIDER is ${provider}, so ${missing}`);
 });
 
-test.each(['short', `${'k'.repeat(32)},short`])(
+test.each(['short', `${'k'.repeat(32)},short`, ',', ' '])(
   'TEMPORAL_PAYLOAD_KEY=%s is refused without being said again',
   (keys) => {
     const TEMPORAL_PAYLOAD_KEY = keys;
@@ -55,6 +62,20 @@ test.each(['short', `${'k'.repeat(32)},short`])(
     expect(read({ TEMPORAL_PAYLOAD_KEY: '' }).temporal.payloadKeys).toEqual([]);
   },
 );
+
+test.each([' '.repeat(40), 'signalbox-development-secret-not-for-production:KEY_PEPPER'])(
+  'KEY_PEPPER=%s is no secret in production',
+  (KEY_PEPPER) => {
+    expect(() => readConfig({ KEY_PEPPER })).toThrow(/^KEY_PEPPER must have 32 characters .* openssl rand -hex 32$/);
+  },
+);
+
+test('what stands around a base address and a token does not count', () => {
+  expect(read({ PUBLIC_URL: 'HTTPS://Signalbox.example.com:443/ ' }).publicUrl).toBe('https://signalbox.example.com');
+  expect(read({ PUBLIC_URL: 'https://example.com/signalbox/' }).publicUrl).toBe('https://example.com/signalbox');
+  expect(read({ GATEWAY_TOKEN: 'token\n' }).gateways.token).toBe('token');
+  expect(read({ AI_API_KEY: 'key\r\n' }).ai.apiKey).toBe('key');
+});
 
 test('a password that makes no address is not said again', () => {
   const SMTP_URL = 'smtps://user:geh:e/im@mail.example.com';
