@@ -39,12 +39,21 @@ function assertNamesDatabase(uri: string): void {
   if (!DATABASE.test(decodeURIComponent(name))) throw new Error(`it must name a database, got "${name}"`);
 }
 
+/** What was answered was written, and a revoked key is known at once: neither holds without the primary's word. */
+function assertKeepsPromises({ writeConcern, readPreference }: mongo.MongoOptions): void {
+  if (writeConcern?.w === 0) throw new Error('w must be majority, or left away, got 0');
+  const { mode } = readPreference;
+  if (mode !== mongo.ReadPreference.PRIMARY)
+    throw new Error(`readPreference must be primary, or left away, got "${mode}"`);
+}
+
 /** Fails on an address that no attempt could ever use, where the driver alone would go on trying. */
 function assertUsable(uri: string): void {
   try {
     // Parses; nothing is opened before it is told to connect.
-    void new mongo.MongoClient(uri);
+    const { options } = new mongo.MongoClient(uri);
     assertNamesDatabase(uri);
+    assertKeepsPromises(options);
   } catch (error) {
     throw new Error(
       `MONGODB_URI must be an address such as mongodb://user:password@host:27017/signalbox: ${messageOf(error)}`,
