@@ -41,7 +41,8 @@ function assertNamesDatabase(uri: string): void {
 
 /** What was answered was written, and a revoked key is known at once: neither holds without the primary's word. */
 function assertKeepsPromises({ writeConcern, readPreference }: mongo.MongoOptions): void {
-  if (writeConcern?.w === 0) throw new Error('w must be majority, or left away, got 0');
+  const w = writeConcern?.w;
+  if (w === 0 || w === 1) throw new Error(`w must be majority, or left away, got ${w}`);
   const { mode } = readPreference;
   if (mode !== mongo.ReadPreference.PRIMARY)
     throw new Error(`readPreference must be primary, or left away, got "${mode}"`);

@@ -41,6 +41,7 @@ test.each([
   'mongodb://host/a.b',
   'mongodb://host/%zz',
   'mongodb://host/db?w=0',
+  'mongodb://host/db?w=1',
   'mongodb://host/db?readPreference=secondaryPreferred',
 ])('an address that can never be used is refused at once: %s', (uri) => {
   expect(() => openStore(uri)).toThrow(/^MONGODB_URI must be an address such as mongodb:/);
