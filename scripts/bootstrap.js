@@ -14,11 +14,14 @@ const HEARTBEAT_MS = 1_500;
 const PARENT_CHECK_MS = 500;
 const TAKEOVER_MS_MAX = 10_000;
 const TAKEOVER_PAUSE_MS = 20;
+// npm takes back what it has installed before it ends, which can take a minute.
+const NPM_STOP_MS_MAX = 2_000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const SIGNAL_EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGKILL: 137, SIGTERM: 143 };
 
 const root = resolve(__dirname, '..');
 const installLock = join(root, '.signalbox', 'install.lock');
+const installed = join(root, 'node_modules', '.package-lock.json');
 
 /** Ends with one clear sentence instead of a stack. */
 function refuse(message) {
@@ -35,7 +38,6 @@ function checkNode() {
 
 /** npm leaves a copy of the lock file in node_modules; an older or missing one means the install is not current. */
 function needsInstall() {
-  const installed = join(root, 'node_modules', '.package-lock.json');
   // An install for production has such a copy, too, and lacks what every command is started with.
   if (!existsSync(installed) || !existsSync(join(root, 'node_modules', 'tsx', 'package.json'))) return true;
   return statSync(join(root, 'package-lock.json')).mtimeMs > statSync(installed).mtimeMs;
@@ -79,13 +81,21 @@ function watchNpm(onGone) {
   return timer;
 }
 
-/** Runs a program to its end and passes signals on; resolves with its exit code. */
-function run(file, args, options = {}, onStart = () => {}) {
+/**
+ * Runs a program to its end and passes signals on; resolves with its exit code. With `stopMsMax`, a signal ends the
+ * program within that time, and what it was asked for is its exit code, however it ended.
+ */
+function run(file, args, { stopMsMax = 0, onStart = () => {}, ...options } = {}) {
   return new Promise((resolvePromise) => {
     const child = spawn(file, args, { cwd: root, stdio: 'inherit', ...options });
     if (child.pid) onStart(child.pid);
+    let limit;
+    let asked;
     const forward = (signal) => {
       child.kill(signal);
+      if (stopMsMax === 0) return;
+      asked ??= signal;
+      limit ??= setTimeout(() => child.kill('SIGKILL'), stopMsMax);
     };
     for (const signal of SIGNALS) process.on(signal, forward);
     const watch = watchNpm(() => forward('SIGTERM'));
@@ -93,7 +103,8 @@ function run(file, args, options = {}, onStart = () => {}) {
     child.once('exit', (code, signal) => {
       for (const name of SIGNALS) process.off(name, forward);
       clearInterval(watch);
-      resolvePromise(code ?? SIGNAL_EXIT_CODES[signal] ?? 1);
+      clearTimeout(limit);
+      resolvePromise(SIGNAL_EXIT_CODES[asked] ?? code ?? SIGNAL_EXIT_CODES[signal] ?? 1);
     });
   });
 }
@@ -175,8 +186,10 @@ async function install() {
   const npm = process.env.npm_execpath;
   // NODE_ENV=production would leave out what the commands are made of.
   const args = ['ci', '--include=dev'];
-  const note = (pid) => appendFileSync(installLock, `${pid}\n`);
-  const code = await (npm ? run(process.execPath, [npm, ...args], {}, note) : run('npm', args, {}, note));
+  const options = { stopMsMax: NPM_STOP_MS_MAX, onStart: (pid) => appendFileSync(installLock, `${pid}\n`) };
+  // npm writes it last: what an end in between leaves behind does not pass for whole.
+  rmSync(installed, { force: true });
+  const code = await (npm ? run(process.execPath, [npm, ...args], options) : run('npm', args, options));
   clearInterval(timer);
   if (code !== 0) process.exit(code);
   console.log(`signalbox: packages installed in ${seconds()} s`);

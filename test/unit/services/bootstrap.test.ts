@@ -14,7 +14,7 @@ import {
 import { createInterface } from 'node:readline';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { waitFor } from '../../../scripts/services/processes';
+import { isAlive, waitFor } from '../../../scripts/services/processes';
 
 const PROJECT = resolve(__dirname, '../../..');
 
@@ -44,6 +44,12 @@ beforeEach(() => {
     `const fs = require('node:fs');
      fs.writeFileSync('npm-arguments', process.argv.slice(2).join(' '));
      if (fs.existsSync('fail')) process.exit(5);
+     if (fs.existsSync('deaf')) {
+       process.on('SIGINT', () => {});
+       fs.writeFileSync('deaf', String(process.pid));
+       setTimeout(() => {}, 60_000);
+       return;
+     }
      fs.mkdirSync('node_modules', { recursive: true });
      fs.writeFileSync('node_modules/.package-lock.json', '{}');
      fs.appendFileSync('installs', 'x');
@@ -135,6 +141,25 @@ test('the one that clears the lock of the dead late does not clear the lock of t
 test('a failed install ends the run with its exit code', () => {
   writeFileSync(at('fail'), '');
   expect(bootstrap(['check']).status).toBe(5);
+  expect(existsSync(at('.signalbox/install.lock'))).toBe(false);
+});
+
+test('Ctrl-C ends an install within seconds, and what it leaves does not pass for whole', async () => {
+  fillModules();
+  const later = new Date(Date.now() + 10_000);
+  utimesSync(at('package-lock.json'), later, later);
+  writeFileSync(at('deaf'), '');
+  const options = { cwd: folder, env: environment(), stdio: 'ignore' } as const;
+  const child = spawn(process.execPath, [at('scripts/bootstrap.js'), 'check'], options);
+  const ended = once(child, 'exit');
+  const npm = () => Number(readFileSync(at('deaf'), 'utf8'));
+  await waitFor(() => npm() > 0, { timeoutMs: 10_000, intervalMs: 10 });
+  const askedAt = Date.now();
+  child.kill('SIGINT');
+  expect(await ended).toEqual([130, null]);
+  expect(Date.now() - askedAt).toBeLessThan(10_000);
+  expect(isAlive(npm())).toBe(false);
+  expect(existsSync(at('node_modules/.package-lock.json'))).toBe(false);
   expect(existsSync(at('.signalbox/install.lock'))).toBe(false);
 });
 
