@@ -1,5 +1,5 @@
 /** A lock file held by one live process; the lock of a dead one is taken over. */
-import { linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { identify, isSame, type ProcessIdentity, waitFor } from './processes';
 
@@ -32,15 +32,49 @@ function readHolder(path: string): Holder | undefined {
   }
 }
 
-// A link appears whole or not at all, so nobody ever reads a half-written lock.
-function create(path: string, holder: Holder): boolean {
-  const draft = `${path}.${holder.token}`;
-  writeFileSync(draft, JSON.stringify(holder));
+const isTaken = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EEXIST';
+
+/** What a process that died in the middle left behind; nobody needs it for this long. */
+function removeOld(path: string): void {
+  const age = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
+  if (age > TAKEOVER_MS_MAX) rmSync(path, { recursive: true, force: true });
+}
+
+/** Where there are no links, as on memory sticks and some shared folders: a folder is made by one alone, too. */
+function createInTurn(path: string, draft: string): boolean {
+  const turn = `${path}.turn`;
+  try {
+    mkdirSync(turn);
+  } catch (error) {
+    if (!isTaken(error)) throw error;
+    removeOld(turn);
+    return false;
+  }
+  try {
+    if (existsSync(path)) return false;
+    renameSync(draft, path);
+    return true;
+  } finally {
+    rmSync(turn, { recursive: true, force: true });
+  }
+}
+
+/** True when the link was made, false when its place is taken; undefined where none can be made. */
+function link(draft: string, path: string): boolean | undefined {
   try {
     linkSync(draft, path);
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    return isTaken(error) ? false : undefined;
+  }
+}
+
+// A link, as a new name, appears whole or not at all, so nobody ever reads a half-written lock.
+function create(path: string, holder: Holder): boolean {
+  const draft = `${path}.${holder.token}`;
+  try {
+    writeFileSync(draft, JSON.stringify(holder));
+    return link(draft, path) ?? createInTurn(path, draft);
   } finally {
     rmSync(draft, { force: true });
   }
@@ -53,11 +87,7 @@ function create(path: string, holder: Holder): boolean {
  */
 function clearDead(path: string, self: Holder): void {
   const guard = `${path}.takeover`;
-  if (!create(guard, self)) {
-    const age = Date.now() - (statSync(guard, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
-    if (age > TAKEOVER_MS_MAX) rmSync(guard, { force: true });
-    return;
-  }
+  if (!create(guard, self)) return removeOld(guard);
   try {
     const holder = readHolder(path);
     if (holder && !isSame(holder)) rmSync(path, { force: true });

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import fs, { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { lockHolder, tryLock, withLock } from '../../../scripts/services/lock';
@@ -93,4 +93,41 @@ test('the lock is given back when the work fails', async () => {
   );
   await expect(failing).rejects.toThrow('disk full');
   expect(existsSync(path)).toBe(false);
+});
+
+describe('where no links can be made', () => {
+  beforeEach(() => {
+    jest.spyOn(fs, 'linkSync').mockImplementation(() => {
+      throw Object.assign(new Error('EPERM: operation not permitted, link'), { code: 'EPERM' });
+    });
+  });
+  afterEach(() => jest.restoreAllMocks());
+
+  test('a lock is had, held and given back all the same', () => {
+    const lock = tryLock(path);
+    expect(lock).toBeDefined();
+    expect(tryLock(path)).toBeUndefined();
+    expect(lockHolder(path)?.pid).toBe(process.pid);
+    lock?.release();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('the lock of a dead process is taken over', () => {
+    writeFileSync(path, JSON.stringify({ pid: deadPid(), started: '1', token: 'dead' }));
+    expect(tryLock(path)).toBeDefined();
+    expect(readdirSync(folder)).toEqual(['part.lock']);
+  });
+
+  test('one who died while he made a lock holds up others for seconds only', () => {
+    mkdirSync(`${path}.turn`);
+    expect(tryLock(path)).toBeUndefined();
+    const longAgo = new Date(Date.now() - 60_000);
+    utimesSync(`${path}.turn`, longAgo, longAgo);
+    expect(tryLock(path)).toBeDefined();
+  });
+});
+
+test('a lock that cannot be written is no lock that somebody holds', () => {
+  rmSync(folder, { recursive: true });
+  expect(() => tryLock(path)).toThrow('ENOENT');
 });
