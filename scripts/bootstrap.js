@@ -196,6 +196,8 @@ async function install() {
 }
 
 async function main() {
+  // A line that nobody reads any more, as behind a `tee` that Ctrl-C has ended, must not end us before our command.
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => {});
   const [command = '', ...args] = process.argv.slice(2);
   if (!COMMANDS.includes(command)) refuse(`say which command to run: ${COMMANDS.join(', ')}`);
   checkNode();

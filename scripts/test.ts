@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { removeAbandoned } from './services';
-import { onStopAsked } from './services/exit-hooks';
+import { onStopAsked, onUnread } from './services/exit-hooks';
 
 const ROOT = resolve(__dirname, '..');
 
@@ -77,6 +77,7 @@ function countOf(result: Result | null, code: number): { passed: number; failed:
 
 async function main(): Promise<void> {
   onStopAsked(stop);
+  onUnread(stop);
   await removeAbandoned(tmpdir(), 'signalbox-test-');
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-results-'));
   const total = { passed: 0, failed: 0 };

@@ -1,5 +1,5 @@
 /** The command line of `npm run dev`: flags, signals and what is printed when all is up. */
-import { onStopAsked } from '../services/exit-hooks';
+import { onStopAsked, onUnread } from '../services/exit-hooks';
 import { type Scripts, Session, type Started } from './session';
 
 const USAGE = `npm run dev -- [--verbose] [--reset]
@@ -36,16 +36,18 @@ Ctrl-C stops everything.`);
 /** The first signal stops everything in order, a second one at once: exit hooks then kill what is left. */
 function stopOnSignals(session: Session): void {
   let firstAt = 0;
-  const handle = () => {
-    if (firstAt > 0) {
-      if (Date.now() - firstAt > SAME_WISH_MS) process.exit(1);
-      return;
-    }
+  const stop = () => {
+    if (firstAt > 0) return;
     firstAt = Date.now();
     print('\nstopping (Ctrl-C again to end everything at once)');
     void session.stop().then(() => process.exit(0));
   };
-  onStopAsked(handle);
+  onStopAsked(() => {
+    if (firstAt > 0 && Date.now() - firstAt > SAME_WISH_MS) process.exit(1);
+    stop();
+  });
+  // Said of every further line, so it is never a second wish.
+  onUnread(stop);
 }
 
 export interface Project {

@@ -24,3 +24,11 @@ export function onStopAsked(handle: () => void): void {
   if (process.channel) process.on('disconnect', handle);
   else if ('connected' in process && !process.connected) handle();
 }
+
+/**
+ * Calls `handle` when nobody reads our lines any more, as when the terminal is gone or Ctrl-C has ended a `tee` behind
+ * us: unheard, that would end this process at once.
+ */
+export function onUnread(handle: () => void): void {
+  for (const output of [process.stdout, process.stderr]) output.on('error', handle);
+}

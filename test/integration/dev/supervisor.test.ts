@@ -157,6 +157,19 @@ test('it says how to get in, shows warnings only, and Ctrl-C leaves no process a
   expect(existsSync(kept('dev.lock'))).toBe(false);
 });
 
+test('when nobody reads its lines any more, it stops in order', async () => {
+  const { process: child } = await startReady();
+  const pids = recordedPids();
+  child.stdout?.destroy();
+  child.stderr?.destroy();
+  const ended = once(child, 'exit');
+  child.kill('SIGINT');
+  expect(await ended).toEqual([0, null]);
+  expect(pids.filter(isAlive)).toEqual([]);
+  for (const name of ['dev.json', 'dev.lock']) expect(existsSync(kept(name))).toBe(false);
+  expect(recordedPids()).toEqual([]);
+});
+
 test('a second one in the same folder says that one is running, and disturbs nothing', async () => {
   await startReady();
   const second = new Supervisor(folder);
