@@ -8,12 +8,14 @@ import { choosePortFor } from '../services/ports';
 import { waitFor } from '../services/processes';
 import { Progress } from '../services/progress';
 import { endLeftovers } from '../services/records';
+import { cacheFolder } from '../services/setup';
 import { SupervisedChild } from './child';
 import { createDevFile, removeDevFile, runningBaseUrl, writeDevFile } from './dev-file';
 import { apiPortOf, childEnvironment, keepSecrets } from './environment';
 import { type Inbox, startInbox } from './inbox';
 import { seedFrom, type SeedResult } from './seed-data';
 import { watchServices } from './watch-services';
+import { watchSpace } from './watch-space';
 
 const SECRETS_FILE = 'secrets.json';
 /** What is made from the sources alone. */
@@ -21,6 +23,8 @@ const COMPILED = ['build', 'bundles'];
 const PORTS = { api: 3000, temporal: 7233, temporalUi: 8233, store: 27_017, smtp: 1025, inbox: 8025 };
 // What a build, logs and the data of a first start take.
 const FREE_MEGABYTES = 50;
+// Less than what a start asks for: here work is under way, which needs little.
+const FREE_MEGABYTES_RUNNING = 10;
 const ADVICE = 'The system keeps its build, logs and data there: run it from a folder that can be written to.';
 const READY_MS_MAX = 120_000;
 const CHILD_GRACE_MS = 12_000;
@@ -153,6 +157,8 @@ export class Session {
     const services = await startServices({ dataDir: join(this.#folder, 'data'), ports, env, log: print });
     this.#onStop(() => services.stop());
     this.#onStop(watchServices(services, print));
+    // The store keeps its data in the cache.
+    this.#onStop(watchSpace([this.#folder, cacheFolder(env)], FREE_MEGABYTES_RUNNING, print));
     return services;
   }
 

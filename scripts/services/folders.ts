@@ -25,6 +25,12 @@ function make(path: string): void {
   }
 }
 
+/** What is free on the disk that holds a folder. */
+export function freeMegabytes(path: string): number {
+  const { bavail, bsize } = statfsSync(path);
+  return Math.floor((bavail * bsize) / MEGABYTE);
+}
+
 export interface FolderNeeds {
   /** What to do about a folder that is of no use. */
   advice: string;
@@ -32,7 +38,7 @@ export interface FolderNeeds {
 }
 
 /** Makes a folder and all above it. No other way helps where that fails, so it ends the search for one. */
-export function ensureFolder(path: string, { advice, freeMegabytes }: FolderNeeds): void {
+export function ensureFolder(path: string, { advice, freeMegabytes: needed }: FolderNeeds): void {
   try {
     make(path);
     accessSync(path, constants.W_OK);
@@ -40,8 +46,7 @@ export function ensureFolder(path: string, { advice, freeMegabytes }: FolderNeed
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new StopHere(`${path} cannot be written to (${why}). ${advice}`, { cause });
   }
-  const { bavail, bsize } = statfsSync(path);
-  const free = Math.floor((bavail * bsize) / MEGABYTE);
-  if (free < freeMegabytes)
-    throw new StopHere(`${path} has ${free} MB free, ${freeMegabytes} MB are needed: make room there. ${advice}`);
+  const free = freeMegabytes(path);
+  if (free < needed)
+    throw new StopHere(`${path} has ${free} MB free, ${needed} MB are needed: make room there. ${advice}`);
 }
