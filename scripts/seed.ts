@@ -22,11 +22,16 @@ export interface SeedResult extends SeededIdentity {
   curl: string;
 }
 
-/** A file that cannot be read is no reason to stop: new keys are issued instead. */
+/** Those entries of an object that are texts; none where it is not an object. */
+const textsOf = (value: unknown): Record<string, string> =>
+  Object.fromEntries(Object.entries(value ?? {}).filter((entry) => typeof entry[1] === 'string' && entry[1] !== ''));
+
+/** A file that cannot be read, or holds other things, is no reason to stop: new keys are issued instead. */
 function readKnown(file: string): KnownIdentity {
   if (!existsSync(file)) return {};
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as KnownIdentity;
+    const { keys, passwords } = JSON.parse(readFileSync(file, 'utf8')) as { keys?: unknown; passwords?: unknown };
+    return { keys: textsOf(keys), passwords: textsOf(passwords) };
   } catch {
     return {};
   }

@@ -26,7 +26,7 @@ const NOBODY: Holder = { pid: 0, started: '', token: '' };
 /** Who the lock names: nobody alive when it is damaged; undefined when there is no lock. */
 function readHolder(path: string): Holder | undefined {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as Holder;
+    return (JSON.parse(readFileSync(path, 'utf8')) as Holder | null) ?? NOBODY;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : NOBODY;
   }

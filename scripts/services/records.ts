@@ -41,7 +41,9 @@ export function forgetProcess(dataDir: string, name: string): void {
 
 function readRecord(path: string): ProcessRecord | undefined {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as ProcessRecord;
+    const { process, owner, marker, stopSignal } = JSON.parse(readFileSync(path, 'utf8')) as ProcessRecord;
+    // Without a marker every command line would be ours.
+    return process?.pid && owner?.pid && marker ? { process, owner, marker, stopSignal } : undefined;
   } catch {
     return undefined; // Cut off by the crash that made it useless.
   }

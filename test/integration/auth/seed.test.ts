@@ -1,5 +1,5 @@
 /** The seeded identity: it survives restarts, and the store holds no key in plain text. */
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { seedDemo, type SeedResult } from '../../../scripts/seed';
@@ -107,3 +107,17 @@ test('an emptied store gets the same keys back, and a revoked key a successor', 
   expect({ ...again.keys, plat_all: '' }).toEqual({ ...first.keys, plat_all: '' });
   await other.close();
 });
+
+test.each(['null', '[]', '{"keys":null,"passwords":5}', '{"keys":{"plat_all":5},"passwords":{"owner@demo.test":7}}'])(
+  'a file of keys damaged to %s is made anew',
+  async (text) => {
+    const file = join(folder, 'kept', 'keys.json');
+    const whole = readFileSync(file, 'utf8');
+    writeFileSync(file, text);
+    const anew = await seed();
+    expect(anew.keys.plat_all).toMatch(/^plat_/);
+    expect(anew.users.map(({ password }) => typeof password)).toEqual(anew.users.map(() => 'string'));
+    expect(readFileSync(file, 'utf8')).not.toBe(text);
+    writeFileSync(file, whole);
+  },
+);

@@ -48,8 +48,8 @@ test('the lock of another live process is respected', async () => {
   expect(tryLock(path)).toBeDefined();
 });
 
-test('a damaged lock file does not block for ever', () => {
-  writeFileSync(path, '{"pid": 12');
+test.each(['{"pid": 12', 'null', '12', ''])('a lock file damaged to %j does not block for ever', (text) => {
+  writeFileSync(path, text);
   expect(tryLock(path)).toBeDefined();
 });
 

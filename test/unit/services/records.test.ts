@@ -62,9 +62,9 @@ test('a folder whose owner lives is refused', async () => {
   expect(isAlive(pid())).toBe(true);
 });
 
-test('a record cut off by a crash is cleared away', async () => {
+test.each(['{"proc', 'null', '{"process":null}'])('a record damaged to %j is cleared away', async (text) => {
   mkdirSync(join(folder, 'processes'));
-  writeFileSync(join(folder, 'processes', 'server.json'), '{"proc');
+  writeFileSync(join(folder, 'processes', 'server.json'), text);
   await endLeftovers(folder, () => {});
   expect(readdirSync(join(folder, 'processes'))).toEqual([]);
 });
