@@ -62,6 +62,7 @@ export class Session {
   /** What has to be taken down, in the order it was brought up. */
   readonly #undo: (() => void | Promise<void>)[] = [];
   #stopping: Promise<void> | undefined;
+  #isBuildInDoubt = false;
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -79,6 +80,8 @@ export class Session {
     // Only now: what comes up before may take minutes, in which others take ports.
     const apiPort = await choosePortFor('api', wanted, print);
     const childEnv = childEnvironment({ own: env, services, inbox, secrets, apiPort });
+    // Behind the processes, which would miss their modules.
+    this.#onStop(() => this.#removeDoubtfulBuild());
     const children = this.#startChildren(childEnv);
     const baseUrl = `http://127.0.0.1:${apiPort}`;
     const [seed] = await this.#fromBuild([this.#seed(childEnv), ...children.map((child) => this.#untilReady(child))]);
@@ -145,10 +148,15 @@ export class Session {
     try {
       return await Promise.all(starts);
     } catch (cause) {
-      for (const name of COMPILED) rmSync(join(this.#folder, name), { recursive: true, force: true });
+      this.#isBuildInDoubt = true;
       const why = cause instanceof Error ? cause.message : String(cause);
       throw new Error(`${why}. The next start compiles everything anew.`, { cause });
     }
+  }
+
+  #removeDoubtfulBuild(): void {
+    if (!this.#isBuildInDoubt) return;
+    for (const name of COMPILED) rmSync(join(this.#folder, name), { recursive: true, force: true });
   }
 
   async #startServices(): Promise<Services> {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openCluster } from './clusters';
 import { withAdmin } from './ping';
 import { accepts, choosePort, choosePortFor } from './ports';
-import { clearCrash, type Cluster, clusterProcesses, isAccepting, serverCommand } from './postgres';
+import { clearCrash, type Cluster, clusterFolder, clusterProcesses, isAccepting, serverCommand } from './postgres';
 import { tiedToParent } from './run';
 import { createService, type Unit } from './service';
 import type { Setup } from './setup';
@@ -16,6 +16,7 @@ function postgresUnit(setup: Setup, cluster: Cluster, port: number): Unit {
     name: 'postgres',
     command: serverCommand(cluster, { port, isDurable: setup.isDurable }),
     marker: `-D ${cluster.inner} `,
+    folder: clusterFolder(cluster),
     // Fast shutdown: waiting for clients to leave would never end.
     stopSignal: 'SIGINT',
     prepare: () => clearCrash(cluster),
@@ -52,6 +53,7 @@ function ferretUnit(setup: Setup, program: string, ports: Ports): Unit {
     name: 'ferretdb',
     command: tiedToParent({ file: program, args, env, cwd: setup.dataDir }),
     marker: stateDir,
+    folder: stateDir,
     stopSignal: 'SIGTERM',
     prepare: () => {
       mkdirSync(stateDir, { recursive: true });

@@ -57,6 +57,7 @@ function mongodUnit(setup: Setup, program: string, port: number): Unit {
     name: 'mongod',
     command: tiedToParent({ file: program, args, env: setup.env, cwd: setup.dataDir }),
     marker: folder,
+    folder,
     stopSignal: 'SIGTERM',
     prepare: () => {
       mkdirSync(folder, { recursive: true });

@@ -22,6 +22,8 @@ export interface Unit {
   /** Part of the command line that only this process has. */
   readonly marker: string;
   readonly stopSignal: 'SIGINT' | 'SIGTERM';
+  /** Where its data are: named when it does not start. */
+  readonly folder: string;
   /** Called before each start. */
   prepare?(): Promise<void>;
   isReady(pid: number): Promise<boolean>;
@@ -80,7 +82,11 @@ async function startUnit(unit: Unit, spec: ServiceSpec): Promise<Running> {
   if (settled && isAlive(running.pid)) return running;
   await killUnits([running], spec.dataDir);
   const why = settled ? 'ended at once' : `was not ready after ${READY_MS_MAX / 1_000} s`;
-  throw new Error(`${spec.name}: ${unit.name} ${why}; its last lines:\n${logTail(spec.dataDir, unit.name)}`);
+  throw new Error(
+    `${spec.name}: ${unit.name} ${why}; its last lines:\n${logTail(spec.dataDir, unit.name)}\n` +
+      `All lines are in ${logPath(spec.dataDir, unit.name)}, its data in ${unit.folder}. Where these are damaged, ` +
+      'bring them back, or begin anew with `npm run dev -- --reset`.',
+  );
 }
 
 const allPids = (running: readonly Running[]): number[] =>

@@ -67,6 +67,7 @@ function temporalUnit(setup: Setup, program: string, ports: Ports): Unit {
     name: 'temporal',
     command: tiedToParent({ file: program, args, env: setup.env, cwd: folder }),
     marker: portArguments(ports).join(' '),
+    folder,
     stopSignal: 'SIGTERM',
     prepare: () => {
       mkdirSync(folder, { recursive: true });

@@ -217,6 +217,12 @@ test('--reset removes the data of earlier runs', async () => {
 
 test('a process that cannot start ends the run with its own words, and what was compiled is made anew', async () => {
   writeFileSync(join(folder, 'worker.mjs'), BROKEN);
+  // What still runs would fail for lack of its modules, and hide why the start did.
+  const farewell = `process.on('SIGTERM', () => {
+    console.log('the build is there: ' + existsSync('.signalbox/build'));
+    process.exit(0);
+  });`;
+  writeFileSync(join(folder, 'api.mjs'), `import { existsSync } from 'node:fs';${API}${farewell}`);
   for (const name of ['build', 'bundles', 'data']) mkdirSync(kept(name), { recursive: true });
   supervisor = new Supervisor(folder);
   const [code] = (await once(supervisor.process, 'exit')) as [number];
@@ -225,6 +231,7 @@ test('a process that cannot start ends the run with its own words, and what was 
   expect(supervisor.text).toContain(
     'worker ended 3 times before it was ready. The next start compiles everything anew.',
   );
+  expect(supervisor.text).toContain('the build is there: true');
   expect(['build', 'bundles', 'data'].map((name) => existsSync(kept(name)))).toEqual([false, false, true]);
   expect(recordedPids()).toEqual([]);
 });
