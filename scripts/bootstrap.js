@@ -177,6 +177,15 @@ async function installOnce() {
   release();
 }
 
+/** npm writes it last: what an end in between leaves behind does not pass for whole. */
+function forgetInstall() {
+  try {
+    rmSync(installed, { force: true });
+  } catch (error) {
+    refuse(`packages cannot be installed: ${error.message}`);
+  }
+}
+
 /** npm is silent while it works when its output is not a terminal, so the elapsed time is printed beside it. */
 async function install() {
   const startedAt = Date.now();
@@ -187,8 +196,7 @@ async function install() {
   // NODE_ENV=production would leave out what the commands are made of.
   const args = ['ci', '--include=dev'];
   const options = { stopMsMax: NPM_STOP_MS_MAX, onStart: (pid) => appendFileSync(installLock, `${pid}\n`) };
-  // npm writes it last: what an end in between leaves behind does not pass for whole.
-  rmSync(installed, { force: true });
+  forgetInstall();
   const code = await (npm ? run(process.execPath, [npm, ...args], options) : run('npm', args, options));
   clearInterval(timer);
   if (code !== 0) process.exit(code);
