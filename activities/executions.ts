@@ -12,7 +12,8 @@ import {
 import type { ErrorInfo } from '../src/contracts/execution';
 import { isAtFault } from '../src/domain/agent-breaker';
 import { denyGates } from '../src/store/audit-trail';
-import { endExecution, writeCutOff, writeExecution } from '../src/store/execution-writes';
+import { writeExecution } from '../src/store/execution-rounds';
+import { endExecution, writeCutOff } from '../src/store/execution-writes';
 import { hasEnded, type ExecutionRecord, type StepSlot } from '../src/store/executions';
 import { judgeAgent } from './breaker';
 import type { Deps } from './deps';

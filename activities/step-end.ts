@@ -1,6 +1,7 @@
 /** The end of a step: what its effect left behind, written once, whoever writes it and however often. */
 import type { StepInput } from '../src/contracts/messages';
-import { writeExecution, writeLateStep } from '../src/store/execution-writes';
+import { writeExecution } from '../src/store/execution-rounds';
+import { writeLateStep } from '../src/store/execution-writes';
 import type { ExecutionRecord, StepSlot } from '../src/store/executions';
 import type { Deps } from './deps';
 import { withLight } from './light';

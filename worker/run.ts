@@ -1,6 +1,6 @@
 /** A worker: its own connection to the engine, the activities of this process and a graceful end. */
 import type { DataConverter } from '@temporalio/common';
-import { NativeConnection, Runtime, Worker, DefaultLogger } from '@temporalio/worker';
+import { NativeConnection, Runtime, Worker, DefaultLogger, type NativeConnectionOptions } from '@temporalio/worker';
 import { createActivities } from '../activities';
 import type { Deps } from '../activities/deps';
 import { payloadCodecsOf } from '../src/engine/payload-codec';
@@ -15,9 +15,12 @@ export function installRuntime(log: Deps['log'], isEngineAnswering: () => Promis
   });
 }
 
+/** Messages are small and the engine is near: to pack and unpack each of them costs more than it saves. */
+export const CONNECTING = { grpcCompression: { codec: 'none' } } satisfies NativeConnectionOptions;
+
 /** Connects to the engine as workers do. */
 export const connect = ({ config }: Pick<Deps, 'config'>): Promise<NativeConnection> =>
-  NativeConnection.connect({ address: config.temporal.address });
+  NativeConnection.connect({ address: config.temporal.address, ...CONNECTING });
 
 /** How data crosses the engine. Texts of failures are made payloads only where there is a key to seal them with. */
 function converterOf(keys: readonly string[]): DataConverter {

@@ -15,6 +15,7 @@ const LISTS = 'test/integration/product/lists.test.ts';
 const LIFECYCLE = 'test/integration/product/lifecycle.test.ts';
 const CREDENTIALS = 'test/integration/auth/credentials.test.ts';
 const LIMITS_MODEL = 'test/integration/models/limits.test.ts';
+const TOGETHER = 'test/integration/agents/written-together.test.ts';
 const CREDITS_MODEL = 'test/integration/models/credits.test.ts';
 const PAGES_MODEL = 'test/integration/models/pagination.test.ts';
 const KEYS_MODEL = 'test/integration/models/idempotency.test.ts';
@@ -168,9 +169,33 @@ const PROMISES: readonly Mutation[] = [
   {
     bug: 'a repeated settlement is booked twice',
     file: CREDITS,
-    before: '[`${field}.n`]: { $exists: true } } as never, {',
-    after: '} as never, {',
+    before: ', [`${field}.n`]: { $exists: true } },',
+    after: ' },',
     test: CREDITS_MODEL,
+  },
+  {
+    bug: 'writes that are made together undo what came between',
+    file: 'src/store/execution-rounds.ts',
+    before: '{ ...filter, seq: write.known.seq }',
+    after: 'filter',
+    test: TOGETHER,
+    name: 'what has changed since it was read',
+  },
+  {
+    bug: 'a write that was made with others is taken for one that was not',
+    file: 'src/store/execution-rounds.ts',
+    before: 'made.has(mark) ?',
+    after: 'made.has(write.known._id) ?',
+    test: TOGETHER,
+    name: 'what has changed since it was read',
+  },
+  {
+    bug: 'an insert that was refused beside others counts as made',
+    file: 'src/store/insert-once.ts',
+    before: '!refused.has(insert) || insertAlone(model, insert)',
+    after: 'true',
+    test: TOGETHER,
+    name: 'an id that is taken',
   },
   {
     bug: 'a call that was settled and forgotten holds credits again',

@@ -2,7 +2,7 @@
 
 interface Asked<Item, Result> {
   item: Item;
-  resolve: (result: Result) => void;
+  resolve: (result: Result | Promise<Result>) => void;
   reject: (reason: unknown) => void;
 }
 
@@ -21,11 +21,12 @@ interface Rounds {
 
 /**
  * Runs `round` for one item at once, and for all that are asked for meanwhile as soon as it has ended. Every item has
- * its turn in a round that begins after it was asked for. Lanes know nothing of each other.
+ * its turn in a round that begins after it was asked for. Lanes know nothing of each other. What a round answers with a
+ * promise is told when that is settled, and nobody waits for it.
  */
 export function together<Item, Result>(
   { max, patienceMs }: Rounds,
-  round: (lane: string, items: Item[]) => Promise<Result[]>,
+  round: (lane: string, items: Item[]) => Promise<(Result | Promise<Result>)[]>,
 ): (lane: string, item: Item) => Promise<Result> {
   const lanes = new Map<string, Lane<Item, Result>>();
 
@@ -34,7 +35,7 @@ export function together<Item, Result>(
     try {
       const items = asked.map(({ item }) => item);
       const results = await round(name, items);
-      return () => asked.forEach(({ resolve }, index) => resolve(results[index] as Result));
+      return () => asked.forEach(({ resolve }, index) => resolve(results[index] as Result | Promise<Result>));
     } catch (error) {
       return () => asked.forEach(({ reject }) => reject(error));
     }

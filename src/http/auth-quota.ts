@@ -1,6 +1,7 @@
 /** The daily number of idempotency keys of a tenant: exact over all processes, without a store operation per request. */
 import type { Context } from '../context';
 import { problem, type Problem } from '../contracts/problem';
+import { madePer } from '../domain/memoised';
 import type { Store } from '../store/collection';
 import { drawShare } from '../store/idempotency-quota';
 
@@ -17,13 +18,12 @@ interface Share {
   drawing: Promise<void> | null;
 }
 
-const shares = new WeakMap<Store, Map<string, Share>>();
+const sharesOf = madePer((_store: Store) => new Map<string, Share>());
 
 const dayOf = (at: Date): number => Math.floor(at.getTime() / DAY_MS);
 
 function shareOf({ store, clock }: Context, orgId: string): Share {
-  const known = shares.get(store) ?? new Map<string, Share>();
-  shares.set(store, known);
+  const known = sharesOf(store);
   const day = dayOf(clock.now());
   const held = known.get(orgId);
   if (held?.day === day) return held;

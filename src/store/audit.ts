@@ -2,6 +2,7 @@
 import type { AuditEntry } from '../contracts/audit';
 import { Json, Nullable, Type, type Static } from '../contracts/schema';
 import { followChain, GENESIS, linkedTo, type AuditDraft, type ChainHead } from '../domain/audit';
+import { madePer } from '../domain/memoised';
 import { collection, Instant, isDuplicate, type Store } from './collection';
 
 const AuditRecord = Type.Object({
@@ -43,11 +44,10 @@ interface Chain {
   last: Promise<unknown>;
 }
 
-const opened = new WeakMap<Store['connection'], Map<string, Chain>>();
+const chainsOf = madePer((_connection: Store['connection']) => new Map<string, Chain>());
 
 function chainOf(store: Store, orgId: string): Chain {
-  const chains = opened.get(store.connection) ?? new Map<string, Chain>();
-  opened.set(store.connection, chains);
+  const chains = chainsOf(store.connection);
   const chain = chains.get(orgId) ?? { head: null, last: Promise.resolve() };
   chains.delete(orgId);
   chains.set(orgId, chain);
@@ -125,7 +125,7 @@ export const hasAudit = async (store: Store, id: string): Promise<boolean> =>
 
 /** The end of the chain as this process last wrote it; null when it wrote none. */
 const rememberedHead = (store: Store, orgId: string): ChainHead | null =>
-  opened.get(store.connection)?.get(orgId)?.head ?? null;
+  chainsOf(store.connection).get(orgId)?.head ?? null;
 
 export interface AuditQuery {
   action?: AuditEntry['action'] | undefined;

@@ -1,6 +1,7 @@
 /** Record schema → Mongoose model: one definition for the type, the stored fields and the guard against stray ones. */
 import { Schema, type mongo, type Connection, type IndexDirection, type Model } from 'mongoose';
 import { Type, type Static, type TObject } from '../contracts/schema';
+import { madePer } from '../domain/memoised';
 
 /** How long an operation waits for a store that is away, in milliseconds. */
 export const STORE_WAIT_MS = 2_000;
@@ -44,7 +45,7 @@ export interface Store {
 }
 
 const declared: Collection<unknown>[] = [];
-const models = new WeakMap<Connection, Map<string, unknown>>();
+const modelsOf = madePer((_connection: Connection) => new Map<string, unknown>());
 
 /** Every collection declared by the modules this process imports; used to create indexes at start. */
 export const declaredCollections = (): readonly Collection<unknown>[] => declared;
@@ -59,8 +60,7 @@ export function collection<Shape extends TObject>(
     name,
     indexes,
     in(store) {
-      const open = models.get(store.connection) ?? new Map<string, unknown>();
-      models.set(store.connection, open);
+      const open = modelsOf(store.connection);
       if (!open.has(name)) open.set(name, store.connection.model(name, schemaOf(record), name));
       return open.get(name) as Model<Static<Shape>>;
     },

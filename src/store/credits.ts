@@ -4,7 +4,10 @@
  */
 import type { ModelTier } from '../contracts/step';
 import { Json, Type, type Static } from '../contracts/schema';
+import { madePer } from '../domain/memoised';
+import { together } from '../domain/together';
 import { collection, Instant, isDuplicate, type Store } from './collection';
+import { updateEach } from './update-each';
 
 interface Open {
   n: number;
@@ -103,6 +106,30 @@ export interface Reservation {
   credits: number;
 }
 
+interface Change {
+  filter: { _id: string } & Record<string, unknown>;
+  update: Record<string, unknown>;
+}
+
+/** Makes changes of accounts together. Answers of each whether there was an account that it fitted. */
+async function changeAll(store: Store, changes: readonly Change[]): Promise<(boolean | Promise<boolean>)[]> {
+  const accounts = credits.in(store);
+  const change = async ({ filter, update }: Change): Promise<boolean> =>
+    (await accounts.collection.updateOne(filter as never, update)).matchedCount > 0;
+  const [first, ...others] = changes;
+  if (first && others.length === 0) return [await change(first)];
+  const updates = changes.map((updateOne) => ({ updateOne }));
+  // A repeat finds each of them made, so what did not fit or went wrong is found out one by one.
+  const fitted = await updateEach(accounts, updates).catch(() => 0);
+  return changes.map((each) => fitted === changes.length || change(each));
+}
+
+const ROUND = { max: 100, patienceMs: 250 };
+
+const changing = madePer((store: Store) =>
+  together(ROUND, (_lane: string, changes: Change[]) => changeAll(store, changes)),
+);
+
 /** `already`: this call holds or has settled them. `late`: it began so long ago that it may have settled them. */
 export type Reserved = 'reserved' | 'already' | 'late' | 'insufficient' | 'no_month';
 
@@ -114,19 +141,19 @@ export async function reserve(
 ): Promise<Reserved> {
   const { orgId, month, id } = reservation;
   const field = `open.${id}`;
-  const held = await credits.in(store).collection.updateOne(
-    {
+  const isHeld = await changing(store)('', {
+    filter: {
       _id: monthId(orgId, month),
       available: { $gte: reservation.credits },
       [field]: { $exists: false },
       forgotten_to: { $not: { $gte: begun } },
-    } as never,
-    {
+    },
+    update: {
       $inc: { available: -reservation.credits },
       $set: { [field]: { n: reservation.credits, agent: reservation.agentId, tier: reservation.tier, at: now } },
     },
-  );
-  if (held.matchedCount > 0) return 'reserved';
+  });
+  if (isHeld) return 'reserved';
   const account = await readMonth(store, orgId, month);
   if (!account) return 'no_month';
   if (account.open[id]) return 'already';
@@ -139,16 +166,17 @@ export async function reserve(
 export async function settle(store: Store, reservation: Reservation, used: number, now: Date): Promise<void> {
   const { orgId, month, id, agentId, tier } = reservation;
   const field = `open.${id}`;
-  await credits
-    .in(store)
-    .collection.updateOne({ _id: monthId(orgId, month), [`${field}.n`]: { $exists: true } } as never, {
+  await changing(store)('', {
+    filter: { _id: monthId(orgId, month), [`${field}.n`]: { $exists: true } },
+    update: {
       $inc: {
         available: reservation.credits - used,
         total_used: used,
         ...(used > 0 ? { [`by_agent.${agentId}`]: used, [`by_model.${tier}`]: used } : {}),
       },
       $set: { [field]: { done: now }, updated_at: now },
-    });
+    },
+  });
 }
 
 /** Gives a reservation back whole, whatever it holds; nothing to do when it was settled or never made. */

@@ -3,7 +3,8 @@ import type { EventOutcome } from '../contracts/event';
 import { Json, Nullable, Type, type Static } from '../contracts/schema';
 import { derivedId } from '../domain/ids';
 import { literal } from '../domain/webhooks/patterns';
-import { collection, idsBut, Instant, isDuplicate, type Store } from './collection';
+import { collection, idsBut, Instant, type Store } from './collection';
+import { insertOnce } from './insert-once';
 
 export const EventRecord = Type.Object({
   _id: Type.String(),
@@ -54,15 +55,12 @@ export async function recordEvent(
   record: Omit<EventRecord, '_id'>,
 ): Promise<{ record: EventRecord; duplicate: boolean }> {
   const full: EventRecord = { _id: eventKeyOf(record.org_id, record.event_id), ...record };
-  try {
-    await events.in(store).collection.insertOne(full as never, { maxTimeMS: INSERT_MS_MAX });
+  if (await insertOnce(events.in(store), full, { maxTimeMS: INSERT_MS_MAX })) {
     await keepInOrder(store, full);
     return { record: full, duplicate: false };
-  } catch (error) {
-    if (!isDuplicate(error)) throw error;
-    const stored = await findEvent(store, record.org_id, record.event_id);
-    return { record: stored ?? full, duplicate: true };
   }
+  const stored = await findEvent(store, record.org_id, record.event_id);
+  return { record: stored ?? full, duplicate: true };
 }
 
 export const findEvent = (store: Store, orgId: string, eventId: string): Promise<EventRecord | null> =>

@@ -71,23 +71,30 @@ const endFields = (write: Write): Record<string, unknown> =>
  * when the execution has ended, so that a late completion cannot overwrite `cancelled`, or the step has: its end is
  * written once, however often its reply is lost, and an attempt that was given up cannot undo what came after it.
  */
-export function writeExecution(store: Store, write: Write): Promise<ExecutionRecord | null> {
-  const set: Record<string, unknown> = {
-    ...stepFields(write),
-    ...(write.status ? { status: write.status } : {}),
-    ...endFields(write),
-    touched_at: write.now,
-  };
-  return executions.in(store).collection.findOneAndUpdate(
-    {
-      _id: write.known._id,
-      status: { $in: OPEN_STATUSES },
-      ...(write.ends === undefined ? {} : { [`steps.${write.ends}.status`]: { $nin: STEP_ENDS } }),
-    } as never,
-    { $set: set, $inc: { seq: 1, credits_used: write.credits ?? 0 } },
-    { returnDocument: 'after' },
-  ) as unknown as Promise<ExecutionRecord | null>;
+export function writeAlone(store: Store, write: Write): Promise<ExecutionRecord | null> {
+  const { filter, update } = commandOf(write);
+  const { collection } = executions.in(store);
+  const written = collection.findOneAndUpdate(filter as never, update, { returnDocument: 'after' });
+  return written as unknown as Promise<ExecutionRecord | null>;
 }
+
+/** What a write asks of the store. */
+export const commandOf = (write: Write) => ({
+  filter: {
+    _id: write.known._id,
+    status: { $in: OPEN_STATUSES },
+    ...(write.ends === undefined ? {} : { [`steps.${write.ends}.status`]: { $nin: STEP_ENDS } }),
+  },
+  update: {
+    $set: {
+      ...stepFields(write),
+      ...(write.status ? { status: write.status } : {}),
+      ...endFields(write),
+      touched_at: write.now,
+    } as Record<string, unknown>,
+    $inc: { seq: 1, credits_used: write.credits ?? 0 },
+  },
+});
 
 /**
  * Marks a pending execution running, with its first step if that starts at once. Null when it is not pending any more:

@@ -12,7 +12,8 @@ import type { EndedRun } from '../domain/agent-breaker';
 import type { AskedBy } from '../domain/audit';
 import type { TokenUsage } from '../domain/credits';
 import type { Position } from '../domain/sealed-token';
-import { collection, Instant, isDuplicate, type Store } from './collection';
+import { collection, Instant, type Store } from './collection';
+import { insertOnce } from './insert-once';
 
 /** One slot per step of the definition, made when the execution is opened, so a retried write overwrites itself. */
 export interface StepSlot {
@@ -71,6 +72,8 @@ export const ExecutionRecord = Type.Object({
   seq: Type.Integer(),
   /** True until the engine has accepted the start. */
   start_pending: Type.Boolean(),
+  /** Names the last write that was made together with those of other executions. */
+  mark: Type.Optional(Type.String()),
   touched_at: Instant(),
   /** Set when an endpoint listened for agents' reports as it was opened; only then is its end reported. */
   watched: Type.Optional(Type.Boolean()),
@@ -112,15 +115,8 @@ export const OPEN_STATUSES: ExecutionStatus[] = ['pending', 'running', 'waiting_
 export const hasEnded = (status: ExecutionStatus): boolean => !OPEN_STATUSES.includes(status);
 
 /** Opens an execution once; answers false when it was open already. */
-export async function openExecution(store: Store, record: ExecutionRecord): Promise<boolean> {
-  try {
-    await executions.in(store).collection.insertOne(record as never);
-    return true;
-  } catch (error) {
-    if (isDuplicate(error)) return false;
-    throw error;
-  }
-}
+export const openExecution = (store: Store, record: ExecutionRecord): Promise<boolean> =>
+  insertOnce(executions.in(store), record);
 
 export const findExecution = (store: Store, orgId: string, id: string): Promise<ExecutionRecord | null> =>
   executions.in(store).findOne({ _id: id, org_id: orgId }).lean<ExecutionRecord>().exec();

@@ -1,6 +1,7 @@
 /** The session token and what belongs to it: signing, verifying, the cookie that carries it and its CSRF token. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Config } from '../../config';
+import { madePer } from '../../domain/memoised';
 import { derivedSecret, signedTokens } from '../../tokens/signed-token';
 
 const TOKEN_LIFETIME_MS = 15 * 60_000;
@@ -77,11 +78,5 @@ export function createSessionTokens(config: Config): SessionTokens {
   };
 }
 
-const built = new WeakMap<Config, SessionTokens>();
-
 /** The session tokens of this configuration, built once. */
-export function sessionTokens(config: Config): SessionTokens {
-  const tokens = built.get(config) ?? createSessionTokens(config);
-  built.set(config, tokens);
-  return tokens;
-}
+export const sessionTokens = madePer(createSessionTokens);

@@ -6,6 +6,7 @@ import type { Principal } from '../../contracts/principal';
 import { problem } from '../../contracts/problem';
 import type { Session } from '../../contracts/session';
 import { newId } from '../../domain/ids';
+import { madePer } from '../../domain/memoised';
 import { verifyPassword } from '../../domain/password';
 import { permissionsOf } from '../../domain/permissions';
 import { audit, auditSignIn, type Asked } from '../../store/audit-trail';
@@ -20,13 +21,7 @@ import { createSignInThrottle, SIGN_IN_FAILURES_MAX, type SignInThrottle } from 
 type SessionHandlers = Pick<Handlers<typeof consoleOperations, Context>, 'signIn' | 'getSession' | 'signOut'>;
 
 /** One throttle per store, which is one per process outside tests. */
-const throttles = new WeakMap<Store, SignInThrottle>();
-
-function throttleOf(store: Store): SignInThrottle {
-  const throttle = throttles.get(store) ?? createSignInThrottle();
-  throttles.set(store, throttle);
-  return throttle;
-}
+const throttleOf = madePer((_store: Store): SignInThrottle => createSignInThrottle());
 
 interface Facts {
   session: SessionRecord;

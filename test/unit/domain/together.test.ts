@@ -79,3 +79,25 @@ test('a lane that is empty again begins anew', async () => {
   }
   expect(rounds.map(({ items }) => items)).toEqual([[1], [2]]);
 });
+
+test('what a round leaves to be told later holds up nobody but who asked for it', async () => {
+  let tell: (answer: string) => void = () => undefined;
+  const later = new Promise<string>((resolve) => {
+    tell = resolve;
+  });
+  const ask = together(ROUND, (_lane, items: number[]) =>
+    Promise.resolve(items.map((item) => (item === 1 ? later : `a${item}`))),
+  );
+  const first = ask('a', 1);
+  expect(await ask('a', 2)).toBe('a2');
+  tell('told');
+  expect(await first).toBe('told');
+});
+
+test('a refusal that a round leaves for one of its own reaches nobody else', async () => {
+  const ask = together(ROUND, (_lane, items: number[]) =>
+    Promise.resolve(items.map((item) => (item === 2 ? Promise.reject(new Error('refused')) : item))),
+  );
+  const answers = await Promise.allSettled([1, 2, 3].map((item) => ask('a', item)));
+  expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+});
