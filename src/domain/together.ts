@@ -10,12 +10,14 @@ interface Lane<Item, Result> {
   waiting: Asked<Item, Result>[];
   roundsUnderWay: number;
   lastRoundAtMs: number;
+  /** Runs while somebody waits for a round to end. */
+  patience: NodeJS.Timeout | undefined;
 }
 
 interface Rounds {
   /** Items of a round at the most. */
   max: number;
-  /** A round that takes longer than this holds nobody up: whoever comes next begins another beside it. */
+  /** A round that takes longer than this holds nobody up: whoever waits begins another beside it. */
   patienceMs: number;
 }
 
@@ -41,10 +43,18 @@ export function together<Item, Result>(
     }
   }
 
+  function hold(name: string, lane: Lane<Item, Result>): void {
+    if (lane.waiting.length > 0) lane.patience ??= setTimeout(() => void begin(name, lane), patienceMs);
+  }
+
   async function begin(name: string, lane: Lane<Item, Result>): Promise<void> {
+    clearTimeout(lane.patience);
+    lane.patience = undefined;
     lane.roundsUnderWay += 1;
     lane.lastRoundAtMs = performance.now();
-    const tell = await ended(name, lane.waiting.splice(0, max));
+    const asked = lane.waiting.splice(0, max);
+    hold(name, lane);
+    const tell = await ended(name, asked);
     lane.roundsUnderWay -= 1;
     if (lane.waiting.length > 0) void begin(name, lane);
     else if (lane.roundsUnderWay === 0) lanes.delete(name);
@@ -53,10 +63,11 @@ export function together<Item, Result>(
 
   return (name, item) =>
     new Promise((resolve, reject) => {
-      const lane = lanes.get(name) ?? { waiting: [], roundsUnderWay: 0, lastRoundAtMs: 0 };
+      const lane = lanes.get(name) ?? { waiting: [], roundsUnderWay: 0, lastRoundAtMs: 0, patience: undefined };
       lanes.set(name, lane);
       lane.waiting.push({ item, resolve, reject });
       const isHeldUp = lane.roundsUnderWay > 0 && performance.now() - lane.lastRoundAtMs <= patienceMs;
-      if (!isHeldUp) void begin(name, lane);
+      if (isHeldUp) hold(name, lane);
+      else void begin(name, lane);
     });
 }

@@ -1,4 +1,5 @@
 import { together } from '../../../src/domain/together';
+import { waitFor } from '../../support/harness';
 
 const ROUND = { max: 3, patienceMs: 60_000 };
 
@@ -67,6 +68,16 @@ test('whoever comes when a round has taken too long begins another, with all who
   rounds[2]?.end();
   expect(await Promise.all(answers)).toEqual(['a1', 'a2', 'a3', 'a4']);
   clock.mockRestore();
+});
+
+test('who waits behind a round that takes too long begins another, though nobody else comes', async () => {
+  const { rounds, round } = heldRounds();
+  const ask = together({ max: 1, patienceMs: 20 }, round);
+  const answers = [ask('a', 1), ask('a', 2), ask('a', 3)];
+  await waitFor(() => Promise.resolve(rounds.length === 3));
+  expect(rounds.map(({ items }) => items)).toEqual([[1], [2], [3]]);
+  for (const { end } of rounds) end();
+  expect(await Promise.all(answers)).toEqual(['a1', 'a2', 'a3']);
 });
 
 test('a lane that is empty again begins anew', async () => {
