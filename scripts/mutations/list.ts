@@ -192,7 +192,7 @@ const PROMISES: readonly Mutation[] = [
   {
     bug: 'an insert that was refused beside others counts as made',
     file: 'src/store/insert-once.ts',
-    before: '!refused.has(insert) || insertAlone(model, insert)',
+    before: '!refused.includes(insert) || insertAlone(model, insert)',
     after: 'true',
     test: TOGETHER,
     name: 'an id that is taken',

@@ -3,6 +3,7 @@ import { mongo, type Model } from 'mongoose';
 import { madePer } from '../domain/memoised';
 import { together } from '../domain/together';
 import { isDuplicate } from './collection';
+import { isStoreRefusal } from './outages';
 
 interface Insert {
   document: { _id: string };
@@ -24,23 +25,29 @@ async function insertAlone({ collection }: Model<unknown>, { document, maxTimeMS
 
 const byId = ({ document: one }: Insert, { document: other }: Insert): number => (one._id < other._id ? -1 : 1);
 
+/** Which were refused, of those that an error is about; null when it tells nothing of them. */
+function refusedBy(error: unknown, inserts: readonly Insert[]): readonly (Insert | undefined)[] | null {
+  const errors = error instanceof mongo.MongoBulkWriteError ? [error.writeErrors].flat() : [];
+  if (errors.length > 0) return errors.map(({ index }) => inserts[index]);
+  // Nothing was sent, or nothing taken, for what one of them holds.
+  return isStoreRefusal(error) || error instanceof mongo.MongoInvalidArgumentError ? inserts : null;
+}
+
 /** In the order of their ids, so that two processes that insert the same ones do not wait for each other. */
 async function insertAll(model: Model<unknown>, inserts: readonly Insert[]): Promise<(boolean | Promise<boolean>)[]> {
   const inOrder = inserts.toSorted(byId);
+  const documents = inOrder.map(({ document }) => document);
   const times = inserts.flatMap(({ maxTimeMS }) => maxTimeMS ?? []);
   const options = { ordered: false, ...(times.length > 0 ? { maxTimeMS: Math.max(...times) } : {}) };
-  const refused = new Set<Insert>();
   try {
-    await model.collection.insertMany(inOrder.map(({ document }) => document) as never, options);
+    await model.collection.insertMany(documents as never, options);
+    return inserts.map(() => true);
   } catch (error) {
-    if (!(error instanceof mongo.MongoBulkWriteError)) throw error;
-    // Empty when it was not the documents that were refused.
-    const places = [error.writeErrors].flat().map(({ index }) => index);
-    if (places.length === 0) throw error;
-    for (const place of places) refused.add(inOrder[place] as Insert);
+    const refused = refusedBy(error, inOrder);
+    if (refused === null) throw error;
+    // Each is refused again, by an error of its own.
+    return inserts.map((insert) => !refused.includes(insert) || insertAlone(model, insert));
   }
-  // What was refused is so again, by an error of its own.
-  return inserts.map((insert) => !refused.has(insert) || insertAlone(model, insert));
 }
 
 async function insertRound(model: Model<unknown>, inserts: readonly Insert[]): Promise<(boolean | Promise<boolean>)[]> {

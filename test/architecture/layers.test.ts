@@ -21,7 +21,7 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
   outages: { at: /^src\/store\/outages\.ts/, uses: [], packages: ['mongoose'] },
   store: {
     at: /^src\/store\//,
-    uses: ['contracts', 'schema', 'domain', 'resources'],
+    uses: ['outages', 'contracts', 'schema', 'domain', 'resources'],
     packages: ['mongoose', 'node:timers/promises'],
   },
   engine: {

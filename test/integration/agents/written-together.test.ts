@@ -116,6 +116,19 @@ describe('inserts', () => {
     expect(count).toBe(MANY);
   });
 
+  test.each([
+    ['too large for a document', { text: 'x'.repeat(TOO_LARGE) }],
+    ['of a name that cannot be stored', { 'a\0b': 1 }],
+  ])('one that is %s fails alone, with its own error', async (_what, payload) => {
+    const taken = (await running())[0] as ExecutionRecord;
+    const fresh = numbers.map((number) => ({ ...taken, _id: newId('exe'), event_id: `evt_${number}` }));
+    const bad = { ...taken, _id: newId('exe'), trigger_event: { ...taken.trigger_event, payload } };
+    const all = [...fresh.slice(0, 4), bad, ...fresh.slice(4)];
+    const opened = await Promise.allSettled(all.map((record) => openExecution(harness.store, record)));
+    expect(numbers.filter((number) => opened[number]?.status === 'rejected')).toEqual([4]);
+    expect(opened.filter((outcome) => outcome.status === 'fulfilled' && outcome.value)).toHaveLength(MANY);
+  });
+
   test('events that come together are recorded once each, and a repeat is told what came first', async () => {
     const orgId = newId('org');
     const event = (id: string, n: number): Omit<EventRecord, '_id'> => ({
