@@ -10,7 +10,7 @@ import * as approvals from '../src/store/approvals';
 import { auditDecision, denyGates } from '../src/store/audit-trail';
 import { companyOfContact } from '../src/store/client-users';
 import { writeExecution } from '../src/store/execution-rounds';
-import { type SlotWrite } from '../src/store/execution-writes';
+import type { SlotWrite } from '../src/store/execution-writes';
 import { hasEnded, type ExecutionRecord } from '../src/store/executions';
 import type { Deps } from './deps';
 import { permanent, unrenderable } from './failures';

@@ -1,7 +1,7 @@
 /** A step that an operator completed in the engine: what they gave is its output, whatever it is. */
 import type { StepInput, StepResult } from '../src/contracts/messages';
 import { writeExecution } from '../src/store/execution-rounds';
-import { type SlotWrite } from '../src/store/execution-writes';
+import type { SlotWrite } from '../src/store/execution-writes';
 import { hasEnded } from '../src/store/executions';
 import { OPERATOR } from './approvals';
 import type { Deps } from './deps';

@@ -6,7 +6,7 @@ import { ApplicationFailure } from '@temporalio/activity';
 import type { StepInput, StepResult } from '../src/contracts/messages';
 import { renderValue } from '../src/domain/text';
 import { writeExecution } from '../src/store/execution-rounds';
-import { type SlotWrite, type Write } from '../src/store/execution-writes';
+import type { SlotWrite, Write } from '../src/store/execution-writes';
 import { hasEnded, type ExecutionRecord } from '../src/store/executions';
 import type { Deps } from './deps';
 import { permanent } from './failures';

@@ -16,7 +16,7 @@ export function installRuntime(log: Deps['log'], isEngineAnswering: () => Promis
 }
 
 /** Messages are small and the engine is near: to pack and unpack each of them costs more than it saves. */
-export const CONNECTING = { grpcCompression: { codec: 'none' } } satisfies NativeConnectionOptions;
+const CONNECTING = { grpcCompression: { codec: 'none' } } satisfies NativeConnectionOptions;
 
 /** Connects to the engine as workers do. */
 export const connect = ({ config }: Pick<Deps, 'config'>): Promise<NativeConnection> =>

@@ -5,8 +5,8 @@
 import type { ModelTier } from '../contracts/step';
 import { Json, Type, type Static } from '../contracts/schema';
 import { madePer } from '../domain/memoised';
-import { together } from '../domain/together';
 import { collection, Instant, isDuplicate, type Store } from './collection';
+import { groupCommit } from './group-commit';
 import { updateEach } from './update-each';
 
 interface Open {
@@ -111,23 +111,27 @@ interface Change {
   update: Record<string, unknown>;
 }
 
-/** Makes changes of accounts together. Answers of each whether there was an account that it fitted. */
-async function changeAll(store: Store, changes: readonly Change[]): Promise<(boolean | Promise<boolean>)[]> {
-  const accounts = credits.in(store);
-  const change = async ({ filter, update }: Change): Promise<boolean> =>
-    (await accounts.collection.updateOne(filter as never, update)).matchedCount > 0;
-  const [first, ...others] = changes;
-  if (first && others.length === 0) return [await change(first)];
-  const updates = changes.map((updateOne) => ({ updateOne }));
-  // A repeat finds each of them made, so what did not fit or went wrong is found out one by one.
-  const fitted = await updateEach(accounts, updates).catch(() => 0);
-  return changes.map((each) => fitted === changes.length || change(each));
+/** Answers whether there was an account that the change fitted. */
+async function change(store: Store, { filter, update }: Change): Promise<boolean> {
+  const { matchedCount } = await credits.in(store).collection.updateOne(filter as never, update);
+  return matchedCount > 0;
 }
 
-const ROUND = { max: 100, patienceMs: 250 };
+async function changeAll(store: Store, changes: readonly Change[]): Promise<(boolean | Promise<boolean>)[]> {
+  const updates = changes.map((updateOne) => ({ updateOne }));
+  // A repeat finds each of them made, so what did not fit or went wrong is found out one by one.
+  const fitted = await updateEach(credits.in(store), updates).catch(() => 0);
+  return changes.map((each) => fitted === changes.length || change(store, each));
+}
+
+const CHANGES_MAX = 100;
 
 const changing = madePer((store: Store) =>
-  together(ROUND, (_lane: string, changes: Change[]) => changeAll(store, changes)),
+  groupCommit({
+    max: CHANGES_MAX,
+    alone: (each: Change) => change(store, each),
+    all: (changes) => changeAll(store, changes),
+  }),
 );
 
 /** `already`: this call holds or has settled them. `late`: it began so long ago that it may have settled them. */
@@ -141,7 +145,7 @@ export async function reserve(
 ): Promise<Reserved> {
   const { orgId, month, id } = reservation;
   const field = `open.${id}`;
-  const isHeld = await changing(store)('', {
+  const isHeld = await changing(store)({
     filter: {
       _id: monthId(orgId, month),
       available: { $gte: reservation.credits },
@@ -166,7 +170,7 @@ export async function reserve(
 export async function settle(store: Store, reservation: Reservation, used: number, now: Date): Promise<void> {
   const { orgId, month, id, agentId, tier } = reservation;
   const field = `open.${id}`;
-  await changing(store)('', {
+  await changing(store)({
     filter: { _id: monthId(orgId, month), [`${field}.n`]: { $exists: true } },
     update: {
       $inc: {

@@ -2,13 +2,13 @@
 import { mongo } from 'mongoose';
 import { newId } from '../domain/ids';
 import { madePer } from '../domain/memoised';
-import { together } from '../domain/together';
 import type { Store } from './collection';
 import { commandOf, writeAlone, type Write } from './execution-writes';
 import { executions, type ExecutionRecord } from './executions';
+import { groupCommit } from './group-commit';
 import { updateEach } from './update-each';
 
-const ROUND = { max: 50, patienceMs: 250 };
+const WRITES_MAX = 50;
 
 type Written = ExecutionRecord | null;
 
@@ -71,14 +71,13 @@ async function writeAll(store: Store, writes: readonly Write[]): Promise<(Writte
   return all.map(({ write, mark, set }) => (made.has(mark) ? writtenTo(write, set) : writeAlone(store, write)));
 }
 
-async function writeRound(store: Store, writes: readonly Write[]): Promise<(Written | Promise<Written>)[]> {
-  const [write, ...others] = writes;
-  return write && others.length === 0 ? [await writeAlone(store, write)] : writeAll(store, writes);
-}
-
 const writing = madePer((store: Store) =>
-  together(ROUND, (_lane: string, writes: Write[]) => writeRound(store, writes)),
+  groupCommit({
+    max: WRITES_MAX,
+    alone: (write: Write) => writeAlone(store, write),
+    all: (writes) => writeAll(store, writes),
+  }),
 );
 
 /** Makes a write, as `writeAlone` would. */
-export const writeExecution = (store: Store, write: Write): Promise<Written> => writing(store)('', write);
+export const writeExecution = (store: Store, write: Write): Promise<Written> => writing(store)(write);

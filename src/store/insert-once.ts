@@ -1,8 +1,8 @@
 /** Group commit of inserts: documents that wait while others of their collection are under way go by one command. */
 import { mongo, type Model } from 'mongoose';
 import { madePer } from '../domain/memoised';
-import { together } from '../domain/together';
 import { isDuplicate } from './collection';
+import { groupCommit } from './group-commit';
 import { isStoreRefusal } from './outages';
 
 interface Insert {
@@ -11,7 +11,7 @@ interface Insert {
   maxTimeMS?: number | undefined;
 }
 
-const ROUND = { max: 25, patienceMs: 250 };
+const INSERTS_MAX = 25;
 
 async function insertAlone({ collection }: Model<unknown>, { document, maxTimeMS }: Insert): Promise<boolean> {
   try {
@@ -50,13 +50,12 @@ async function insertAll(model: Model<unknown>, inserts: readonly Insert[]): Pro
   }
 }
 
-async function insertRound(model: Model<unknown>, inserts: readonly Insert[]): Promise<(boolean | Promise<boolean>)[]> {
-  const [insert, ...others] = inserts;
-  return insert && others.length === 0 ? [await insertAlone(model, insert)] : insertAll(model, inserts);
-}
-
 const inserting = madePer((model: Model<unknown>) =>
-  together(ROUND, (_lane: string, inserts: Insert[]) => insertRound(model, inserts)),
+  groupCommit({
+    max: INSERTS_MAX,
+    alone: (insert: Insert) => insertAlone(model, insert),
+    all: (inserts) => insertAll(model, inserts),
+  }),
 );
 
 /** Inserts a document; answers false when its id was taken. */
@@ -64,4 +63,4 @@ export const insertOnce = <Record_>(
   model: Model<Record_>,
   document: Insert['document'],
   options: Pick<Insert, 'maxTimeMS'> = {},
-): Promise<boolean> => inserting(model as unknown as Model<unknown>)('', { document, ...options });
+): Promise<boolean> => inserting(model as unknown as Model<unknown>)({ document, ...options });
