@@ -24,6 +24,13 @@ const KEY_LIFE = 'a key is free, held, answered';
 
 const PROMISES: readonly Mutation[] = [
   {
+    bug: 'the relay forgets a kind of what waits',
+    file: 'src/store/backlogs.ts',
+    before: '[EVENTS, DELIVERIES, ...REPORTS, ',
+    after: '[EVENTS, ...REPORTS, ',
+    test: 'test/integration/store/backlogs.test.ts',
+  },
+  {
     bug: 'pages lose rows that tie with the last one',
     file: PAGES,
     before: '? [[{ [field]: value }, { _id: { [beyond]: id } }], [',

@@ -3,6 +3,7 @@ import type { Context } from '../context';
 import { startLoop, type Loop } from '../loop';
 import { ROWS } from '../resources/registry';
 import type { Resource } from '../resources/resource';
+import { whatWaits } from '../store/backlogs';
 import { markStarted, unstartedExecutions } from '../store/execution-backlog';
 import type { ExecutionRecord } from '../store/executions';
 import { expireOverdue, unconsumedDecisions } from '../store/approvals';
@@ -37,18 +38,19 @@ async function startAll(context: Context, unstarted: readonly ExecutionRecord[],
 
 /** One pass over the outboxes of these resources and all else; true when the outboxes held as much as a pass takes. */
 async function relayOnce(context: Context, rows: readonly Resource[], apart: Apart): Promise<boolean> {
+  const waiting = await whatWaits(context.store, rows);
   const before = new Date(context.clock.now().getTime() - GRACE_MS);
   const [documents, owed, opening] = await Promise.all([
-    pendingOutbox(context.store, rows, BATCH, apart.resting('outbox')),
-    pendingOwed(context.store, rows, BATCH, apart.resting('follow-ups')),
-    unopenedEvents(context.store, before, BATCH, apart.resting('event')),
+    pendingOutbox(context.store, waiting.outboxes, BATCH, apart.resting('outbox')),
+    pendingOwed(context.store, waiting.debts, BATCH, apart.resting('follow-ups')),
+    waiting.events ? unopenedEvents(context.store, before, BATCH, apart.resting('event')) : [],
   ]);
   const ofFirst = ({ id, events }: (typeof documents)[number]) => ({ org: events[0]?.org_id, id });
   await apart({ what: 'outbox', items: documents, idsOf: ofFirst }, (document) => publishPending(context, document));
   const ofDebt = ({ place, id }: (typeof owed)[number]) => ({ org: place.tenantId, id });
   await apart({ what: 'follow-ups', items: owed, idsOf: ofDebt }, (debt) => settle(context, debt));
   await apart({ what: 'event', items: opening, idsOf: byId }, (event) => resumeEvent(context, event));
-  await relayWebhooks(context, (event) => publish(context, event), apart);
+  await relayWebhooks(context, { publish: (event) => publish(context, event), apart, waiting });
   return documents.length === BATCH || owed.length === BATCH;
 }
 

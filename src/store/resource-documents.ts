@@ -73,6 +73,8 @@ export const EXTERNAL_REFS_INDEX = 'external_refs';
 
 const TOMBSTONES_INDEX = 'tombstones';
 const DUE_INDEX = 'due';
+export const OUTBOX_INDEX = 'outbox';
+export const OWES_INDEX = 'owes';
 
 /** The index that finds tombstones by age: records with a moment to come have one that begins with it. */
 export const tombstonesIndex = (row: Resource): string => (row.timer ? DUE_INDEX : TOMBSTONES_INDEX);
@@ -117,7 +119,7 @@ function indexesOf(row: Resource): Index[] {
       where: { refKeys: { $exists: true } },
     },
     ...(row.isSingleton ? [SINGLE_INDEX] : []),
-    { name: 'outbox', keys: { ob: 1, updatedAt: 1 }, where: { ob: true } },
+    { name: OUTBOX_INDEX, keys: { ob: 1, updatedAt: 1 }, where: { ob: true } },
     // Over all tenants: a timer asks once per resource, whoever the records belong to.
     row.timer
       ? { name: DUE_INDEX, keys: { deletedAt: 1, due: 1 } as const }
@@ -126,7 +128,7 @@ function indexesOf(row: Resource): Index[] {
           keys: { deletedAt: 1 } as const,
           where: { deletedAt: { $gt: TOMBSTONES_FROM } },
         },
-    ...(canOwe(row) ? [{ name: 'owes', keys: { owes: 1 } as const, where: { owes: { $exists: true } } }] : []),
+    ...(canOwe(row) ? [{ name: OWES_INDEX, keys: { owes: 1 } as const, where: { owes: { $exists: true } } }] : []),
   ];
 }
 
@@ -137,12 +139,15 @@ const collections = new Map(
   ]),
 );
 
-/** The Mongoose model of a resource on this store. */
-export function documentsOf(store: Store, row: Resource) {
+/** The collection of a resource. */
+export function collectionOf(row: Resource): Collection<ResourceDocument> {
   const found = collections.get(row.key);
   if (!found) throw new Error(`No collection is declared for ${row.key}`);
-  return found.in(store);
+  return found;
 }
+
+/** The Mongoose model of a resource on this store. */
+export const documentsOf = (store: Store, row: Resource) => collectionOf(row).in(store);
 
 const isMoment = (declared: Field | undefined): boolean => declared?.traits.kind === 'datetime';
 

@@ -4,6 +4,7 @@ import type { BusEvent } from '../../contracts/event';
 import { approvalReports, disabledReport, executionReport } from '../../domain/webhooks/reports';
 import { auditDisabled } from '../../store/audit-trail';
 import { markApprovalReported, unreportedApprovals } from '../../store/approvals';
+import type { Waiting } from '../../store/backlogs';
 import { claimDelivery, dueDeliveries } from '../../store/deliveries';
 import { markExecutionReported, unreportedExecutions } from '../../store/execution-backlog';
 import { markAnnounced, unannouncedWebhooks } from '../../store/webhooks';
@@ -25,12 +26,10 @@ const ofOrg = ({ _id: id, orgId: org }: { _id: string; orgId: string }) => ({ or
  * Takes what is due, a batch at a time. Endpoints without room are left out of the next batch, so that thousands that
  * wait for one of them, as after a replay, hold up nobody else's.
  */
-async function takeDue(context: Context, apart: Apart): Promise<number> {
+async function takeDue(context: Context, apart: Apart): Promise<void> {
   const { dispatch, store, clock } = context;
-  let found = 0;
   for (let batch = 0; batch < BATCHES_MAX; batch += 1) {
     const due = await dueDeliveries(store, clock.now(), { limit: BATCH, except: dispatch.full() });
-    found += due.length;
     await apart({ what: 'delivery', items: due, idsOf: ofOrg }, async (delivery) => {
       if (dispatch.roomFor(delivery.webhookId) === 0) return;
       const claimed = await claimDelivery(store, delivery, clock.now());
@@ -38,11 +37,10 @@ async function takeDue(context: Context, apart: Apart): Promise<number> {
     });
     if (due.length < BATCH) break;
   }
-  return found;
 }
 
 /** Event first, mark second: what a crash leaves in between is reported again under the same id. */
-async function publishReports(context: Context, publish: Publish, apart: Apart): Promise<number> {
+async function publishReports(context: Context, publish: Publish, apart: Apart): Promise<void> {
   const { store } = context;
   const [ended, approvals, disabled] = await Promise.all([
     unreportedExecutions(store, BATCH, apart.resting(OF_EXECUTION)),
@@ -62,10 +60,16 @@ async function publishReports(context: Context, publish: Publish, apart: Apart):
     await publish(disabledReport(webhook));
     await markAnnounced(store, webhook);
   });
-  return ended.length + approvals.length + disabled.length;
 }
 
-/** One pass; answers how much was found. */
-export async function relayWebhooks(context: Context, publish: Publish, apart: Apart): Promise<number> {
-  return (await takeDue(context, apart)) + (await publishReports(context, publish, apart));
+interface Pass {
+  publish: Publish;
+  apart: Apart;
+  waiting: Pick<Waiting, 'deliveries' | 'reports'>;
+}
+
+/** One pass over what waits. */
+export async function relayWebhooks(context: Context, { publish, apart, waiting }: Pass): Promise<void> {
+  if (waiting.deliveries) await takeDue(context, apart);
+  if (waiting.reports) await publishReports(context, publish, apart);
 }

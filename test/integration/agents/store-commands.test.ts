@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { pauseSchedules } from '../../../scripts/bench/schedules';
 import {
   isRead,
@@ -21,6 +22,9 @@ const STEPS = 3;
 const WRITES_MAX = 2 + STEPS;
 /** Started, one task of three events, a marker per local activity, completed. */
 const HISTORY_EVENTS_MAX = 1 + 3 + (1 + STEPS) + 1;
+/** What waits, by one command, and what the engine is to be told, by two; a pass more in a time that is not a round one. */
+const IDLE_PER_SECOND_MAX = 4;
+const IDLE_MS = 4_000;
 /** Executions that are run first, so that both processes know the org, the key and the agent. */
 const WARM_UP = 3;
 
@@ -113,4 +117,12 @@ test(`its history has no more than ${HISTORY_EVENTS_MAX} events, all in one work
   const workflow = engine.client.workflow.getHandle(workflowIdOf(id));
   const history = await waitFor(async () => (await workflow.fetchHistory()).events);
   expect(history.length).toBeLessThanOrEqual(HISTORY_EVENTS_MAX);
+});
+
+test(`a process with nothing to do asks the store no more than ${IDLE_PER_SECOND_MAX} times a second`, async () => {
+  proxies.api.reset();
+  await pause(IDLE_MS);
+  const asked = proxies.api.commands.filter(isRead);
+  expect(asked.length).toBeGreaterThan(0);
+  expect(asked.length).toBeLessThanOrEqual((IDLE_PER_SECOND_MAX * IDLE_MS) / 1_000);
 });
