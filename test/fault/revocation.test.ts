@@ -15,6 +15,8 @@ const KEYS_PER_ADDRESS = 20;
 const AFTERWARDS = 1;
 /** Between a client's requests: short beside a revocation, so that some are always under way, and room for the others. */
 const BETWEEN_MS = 100;
+/** Between requests that wait for a moment to come. */
+const ASKED_AGAIN_MS = 20;
 const TICKETS = '/psa/api/tickets?limit=1';
 
 let fleet: Fleet;
@@ -99,6 +101,7 @@ async function letInAfter(key: string, moment: number): Promise<number> {
       if (status === 401) return count;
       if (beganAt >= moment) count += 1;
       if (beganAt > moment + 5_000) return count;
+      await pause(ASKED_AGAIN_MS);
     }
   });
   return (await Promise.all(late)).reduce((total, count) => total + count, 0);

@@ -1,4 +1,5 @@
 /** What a test does with a running stack: orgs with keys, calls, and waiting for a condition. */
+import { randomInt } from 'node:crypto';
 import { Agent } from 'undici';
 import { readConfig } from '../../src/config';
 import { PRODUCT_SCOPES, type Tier } from '../../src/contracts/principal';
@@ -46,14 +47,28 @@ export interface Harness {
   close(): Promise<void>;
 }
 
-/** One HTTP call; JSON in, JSON out. `from` sends it from another address of this machine, see `comingFrom`. */
+/**
+ * Connections from a loopback address of the caller's own, whose limits nobody else spends; close them in the end.
+ * The address is the number's, spread over 127.1.0.0/16 and above.
+ */
+export function comingFrom(place: number): Agent & { address: string } {
+  const address = `127.${1 + ((place >> 16) & 127)}.${(place >> 8) & 255}.${place & 255}`;
+  return Object.assign(new Agent({ localAddress: address }), { address });
+}
+
+/** An address may be refused only so often in a minute; suites that run beside each other do not share one. */
+const ofSuite = comingFrom(randomInt(2 ** 22));
+/** Where the suite's requests come from. */
+export const SUITE_ADDRESS = ofSuite.address;
+
+/** One HTTP call; JSON in, JSON out. `from` sends it from another address than the suite's, see `comingFrom`. */
 export async function request(
   baseUrl: string,
   call: { method: string; path: string; body?: unknown; headers?: Record<string, string>; from?: Agent },
 ): Promise<Answer> {
   const reply = await fetch(`${baseUrl}${call.path}`, {
     method: call.method,
-    ...(call.from ? { dispatcher: call.from as never } : {}),
+    dispatcher: (call.from ?? ofSuite) as never,
     headers: { ...(call.body === undefined ? {} : { 'content-type': 'application/json' }), ...call.headers },
     ...(call.body === undefined ? {} : { body: typeof call.body === 'string' ? call.body : JSON.stringify(call.body) }),
   });
@@ -65,15 +80,6 @@ export async function request(
     text: content,
     body: (isJson ? JSON.parse(content) : {}) as unknown as Body,
   };
-}
-
-/**
- * Connections from a loopback address of the caller's own, whose limits nobody else spends; close them in the end.
- * The address is the number's, spread over 127.1.0.0/16 and above.
- */
-export function comingFrom(place: number): Agent & { address: string } {
-  const address = `127.${1 + ((place >> 16) & 127)}.${(place >> 8) & 255}.${place & 255}`;
-  return Object.assign(new Agent({ localAddress: address }), { address });
 }
 
 /** Creates an org with one key straight in the store; there is no public sign-up. */
@@ -132,19 +138,24 @@ function sharedAddress(): StackAddress {
   return JSON.parse(text) as StackAddress;
 }
 
-const POLL_MS = 40;
+/** Looking again costs the machine as much as what is waited for, so what takes long is looked at more seldom. */
+const POLL_MS = { least: 40, most: 250 };
+const POLL_SHARE = 0.1;
 
 /** Waits until `look` answers something; fails with what it last saw. */
 export async function waitFor<Value>(
   look: () => Promise<Value | null | undefined | false>,
   options: { timeoutMs?: number; what?: string } = {},
 ): Promise<Value> {
-  const until = performance.now() + (options.timeoutMs ?? 20_000);
+  const startedAt = performance.now();
+  const until = startedAt + (options.timeoutMs ?? 20_000);
   for (;;) {
     const value = await look();
     if (value) return value;
-    if (performance.now() > until) throw new Error(`Not seen in time: ${options.what ?? look.toString()}`);
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    const now = performance.now();
+    if (now > until) throw new Error(`Not seen in time: ${options.what ?? look.toString()}`);
+    const pauseMs = Math.min(Math.max(POLL_MS.least, (now - startedAt) * POLL_SHARE), POLL_MS.most);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
 

@@ -17,6 +17,7 @@ import {
   joinStack,
   list,
   request,
+  SUITE_ADDRESS,
   text,
   waitFor,
   waitForExecution,
@@ -295,14 +296,14 @@ describe('what is recorded', () => {
     await waitFor(async () => (await entriesOf(call)).length === 4);
 
     const entries = (await entriesOf(call)).toReversed();
-    const anonymous = { kind: 'anonymous', id: 'ip:127.0.0.1', label: null, ip: '127.0.0.1' };
+    const anonymous = { kind: 'anonymous', id: `ip:${SUITE_ADDRESS}`, label: null, ip: SUITE_ADDRESS };
     const failed = { action: 'session.sign_in_failed', actor: anonymous };
     const target = { kind: 'user', id: user._id, name: user.email };
     expect(entries).toMatchObject([
       { ...failed, target, details: { reason: 'password' } },
       {
         action: 'session.signed_in',
-        actor: { kind: 'user', id: user._id, label: user.email, ip: '127.0.0.1' },
+        actor: { kind: 'user', id: user._id, label: user.email, ip: SUITE_ADDRESS },
         target: { kind: 'session' },
       },
       { action: 'session.signed_out', actor: { kind: 'user', id: user._id }, target: entries[1]?.['target'] },

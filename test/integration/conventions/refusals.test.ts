@@ -2,7 +2,7 @@
 import { connect } from 'node:net';
 import { PROBLEM_TYPE } from '../../../src/http/accepts';
 import { newKey, newTenant, openTestStore, signIn, testConfig, testContext, type TestStore } from '../auth/support';
-import { request, type Answer } from '../../support/harness';
+import { request, SUITE_ADDRESS, type Answer } from '../../support/harness';
 import { serveAll, type Served } from './served';
 
 let store: TestStore;
@@ -100,7 +100,8 @@ describe('Accept: application/problem+json', () => {
 /** Sends bytes as they are and answers what came back until the connection was closed. */
 const sendRaw = (bytes: string): Promise<string> =>
   new Promise((resolve, reject) => {
-    const socket = connect(Number(new URL(served.baseUrl).port), '127.0.0.1');
+    const port = Number(new URL(served.baseUrl).port);
+    const socket = connect({ port, host: '127.0.0.1', localAddress: SUITE_ADDRESS });
     let answer = '';
     socket.on('data', (chunk) => (answer += chunk.toString()));
     socket.on('close', () => resolve(answer));
