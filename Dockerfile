@@ -1,4 +1,4 @@
-# One image, two commands: `node dist/src/main.js` (api) and `node dist/worker/main.js` (worker).
+# One image, two commands: `node dist/src/main.js` (api) and `node dist/worker/main.js` (worker), each with the flags below.
 # Debian, because the engine's native library is built for glibc only.
 FROM node:20.20.2-bookworm-slim AS build
 WORKDIR /app
@@ -26,4 +26,4 @@ COPY deploy/healthy.js ./deploy/healthy.js
 USER 1000:1000
 EXPOSE 3000 9464
 STOPSIGNAL SIGTERM
-CMD ["node", "dist/src/main.js"]
+CMD ["node", "--min-semi-space-size=32", "--max-semi-space-size=32", "dist/src/main.js"]

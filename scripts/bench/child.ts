@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { NODE_FLAGS } from '../dev/node-flags';
 import { onExit } from '../services/exit-hooks';
 import { isAlive, signal, waitFor, waitUntilDead } from '../services/processes';
 import { tiedToParent } from '../services/run';
@@ -10,6 +11,8 @@ import { compiled } from './build';
 export const ROOT = resolve(__dirname, '../..');
 
 const READY_MS_MAX = 60_000;
+/** Run here as they are there; what stands beside them has Node's own settings. */
+const OF_THE_IMAGE: ReadonlySet<string> = new Set(['src/main.ts', 'worker/main.ts']);
 const STOP_MS_MAX = 20_000;
 const TAIL_LINES = 20;
 
@@ -42,7 +45,7 @@ function launch({ script, env, logFile, nodeArguments = [] }: ChildSpec): ChildP
   mkdirSync(dirname(logFile), { recursive: true });
   // A file and not a pipe: reading along would cost the process that measures.
   const output = openSync(logFile, 'w');
-  const args = [...nodeArguments, compiled(script)];
+  const args = [...(OF_THE_IMAGE.has(script) ? NODE_FLAGS : []), ...nodeArguments, compiled(script)];
   const command = tiedToParent({ file: process.execPath, args });
   const child = spawn(command.file, command.args, {
     cwd: ROOT,

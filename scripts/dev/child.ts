@@ -1,6 +1,7 @@
 /** One supervised process of the product: started, watched, started again when it dies, stopped within a bound. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { NODE_FLAGS } from './node-flags';
 import { onExit } from '../services/exit-hooks';
 import { isAlive, signal, waitUntilDead } from '../services/processes';
 import { forgetProcess, recordProcess } from '../services/records';
@@ -60,7 +61,7 @@ export class SupervisedChild {
 
   start(): void {
     const { name, script, env, cwd, recordDir } = this.#spec;
-    const command = tiedToParent({ file: process.execPath, args: ['--enable-source-maps', script] });
+    const command = tiedToParent({ file: process.execPath, args: ['--enable-source-maps', ...NODE_FLAGS, script] });
     // In a group of its own: Ctrl-C in the terminal reaches only the supervisor, which stops things in order.
     const child = spawn(command.file, command.args, { env, cwd, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#process = child;

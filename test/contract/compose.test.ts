@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { parse } from 'yaml';
 import { SETTINGS } from '../../src/config';
+import { NODE_FLAGS } from '../../scripts/dev/node-flags';
 import { SEARCH_ATTRIBUTES as STARTED_WITH } from '../../scripts/services/temporal';
 import { SEARCH_ATTRIBUTES } from '../../src/contracts/messages';
 import { filesBelow, read, ROOT } from '../architecture/source-tree';
@@ -62,6 +63,13 @@ test('the image sets what the stack leaves to it', () => {
   const dockerfile = read('Dockerfile');
   for (const setting of OF_THE_IMAGE) expect(dockerfile).toMatch(new RegExp(`\\b${setting}=\\S`));
   expect(dockerfile).toMatch(/^USER (?!0|root)/m);
+});
+
+test('the image and the stack run Node as everything here does', () => {
+  const cmd = JSON.parse(/^CMD (.+)$/m.exec(read('Dockerfile'))?.[1] ?? '') as string[];
+  expect(cmd).toEqual(['node', ...NODE_FLAGS, 'dist/src/main.js']);
+  expect(services['api']?.command).toEqual(cmd);
+  expect(services['worker']?.command).toEqual(['node', ...NODE_FLAGS, 'dist/worker/main.js']);
 });
 
 test('the example environment names everything that is required', () => {

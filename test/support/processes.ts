@@ -2,6 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createWriteStream, mkdirSync, type WriteStream } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { NODE_FLAGS } from '../../scripts/dev/node-flags';
 import { compiled } from './global-build';
 
 const ROOT = resolve(__dirname, '../..');
@@ -57,7 +58,7 @@ export function productProcess({ script, env, readyText, logFile }: ProcessOptio
     async start() {
       lines.length = 0;
       log = createWriteStream(logFile, { flags: 'a' });
-      const started = spawn(process.execPath, [compiled(script)], {
+      const started = spawn(process.execPath, [...NODE_FLAGS, compiled(script)], {
         cwd: ROOT,
         env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env },
         stdio: ['ignore', 'pipe', 'pipe'],
