@@ -1,6 +1,7 @@
 /**
  * What waits for the relay. Each backlog is a partial index, so only what waits is in it, and most are empty most of the
- * time: one command asks many of them whether anything is, where a query for each costs an idle process ten times as much.
+ * time: one command asks many of them whether anything is. A query for each costs an idle process and its store over
+ * three times as much.
  */
 import type { mongo } from 'mongoose';
 import type { Resource } from '../resources/resource';
