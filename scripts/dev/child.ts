@@ -1,13 +1,13 @@
 /** One supervised process of the product: started, watched, started again when it dies, stopped within a bound. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { NODE_FLAGS } from './node-flags';
 import { onExit } from '../services/exit-hooks';
 import { isAlive, signal, waitUntilDead } from '../services/processes';
 import { forgetProcess, recordProcess } from '../services/records';
 import { tiedToParent } from '../services/run';
 import type { Log } from '../services/types';
 import { formatLogLine, parseLogLine } from './log-lines';
+import { NODE_FLAGS } from './node-flags';
 
 const BACKOFF_MS_FIRST = 500;
 const BACKOFF_MS_MAX = 10_000;

@@ -3,7 +3,8 @@
  * time: one command asks many of them whether anything is. A query for each costs an idle process and its store over
  * three times as much.
  */
-import type { mongo } from 'mongoose';
+import type { PipelineStage } from 'mongoose';
+import { ROWS } from '../resources/registry';
 import type { Resource } from '../resources/resource';
 import { approvals } from './approvals';
 import type { Collection, Index, Store } from './collection';
@@ -19,7 +20,7 @@ const ASKED_AT_ONCE = 16;
 
 interface Backlog {
   of: Collection<unknown>;
-  index: string;
+  index: Index & { where: Record<string, unknown> };
 }
 
 /** Where something waits. What only begins to wait meanwhile is found the next time. */
@@ -33,26 +34,26 @@ export interface Waiting {
   reports: boolean;
 }
 
-const backlog = <Record_>(of: Collection<Record_>, index: string): Backlog => ({
-  of: of as unknown as Collection<unknown>,
-  index,
-});
+function backlog<Record_>(of: Collection<Record_>, name: string): Backlog {
+  const index = of.indexes.find((declared) => declared.name === name);
+  if (!index?.where) throw new Error(`${of.name} has no partial index ${name}`);
+  return { of: of as unknown as Collection<unknown>, index: { ...index, where: index.where } };
+}
 
 const EVENTS = backlog(events, 'opening');
 const DELIVERIES = backlog(deliveries, 'due');
 const REPORTS = [backlog(executions, 'unreported'), backlog(approvals, 'unreported'), backlog(webhooks, 'unannounced')];
 
-function indexOf({ of, index }: Backlog): Index & { where: Record<string, unknown> } {
-  const found = of.indexes.find(({ name }) => name === index);
-  if (!found?.where) throw new Error(`${of.name} has no partial index ${index}`);
-  return { ...found, where: found.where };
-}
+const OUTBOXES = new Map(ROWS.map((row) => [row, backlog(collectionOf(row), OUTBOX_INDEX)]));
+const DEBTS = new Map(ROWS.filter(canOwe).map((row) => [row, backlog(collectionOf(row), OWES_INDEX)]));
 
 /** One document at the most, with the backlog's place in the question. Sorted, so that no plan reads past the index. */
-function lookInto(asked: Backlog, place: number): mongo.BSON.Document[] {
-  const { keys, where } = indexOf(asked);
-  return [{ $match: where }, { $sort: keys }, { $limit: 1 }, { $project: { _id: 0, place: { $literal: place } } }];
-}
+const lookInto = ({ index: { keys, where } }: Backlog, place: number): PipelineStage.FacetPipelineStage[] => [
+  { $match: where },
+  { $sort: keys as PipelineStage.Sort['$sort'] },
+  { $limit: 1 },
+  { $project: { _id: 0, place: { $literal: place } } },
+];
 
 async function ask(store: Store, backlogs: readonly Backlog[]): Promise<Backlog[]> {
   const [first, ...others] = backlogs;
@@ -62,8 +63,8 @@ async function ask(store: Store, backlogs: readonly Backlog[]): Promise<Backlog[
   }));
   const found = await first.of
     .in(store)
-    .collection.aggregate<{ place: number }>([...lookInto(first, 0), ...unions])
-    .toArray();
+    .aggregate<{ place: number }>([...lookInto(first, 0), ...unions])
+    .exec();
   return found.flatMap(({ place }) => backlogs[place] ?? []);
 }
 
@@ -76,17 +77,14 @@ async function notEmpty(store: Store, backlogs: readonly Backlog[]): Promise<Set
 
 /** Asks the outboxes and debts of these resources, and all else the relay looks after. */
 export async function whatWaits(store: Store, rows: readonly Resource[]): Promise<Waiting> {
-  const outboxes = new Map(rows.map((row) => [row, backlog(collectionOf(row), OUTBOX_INDEX)]));
-  const debts = new Map(rows.filter(canOwe).map((row) => [row, backlog(collectionOf(row), OWES_INDEX)]));
-  const all = [EVENTS, DELIVERIES, ...REPORTS, ...outboxes.values(), ...debts.values()];
-  const found = await notEmpty(store, all);
-  const withAny = (asked: typeof outboxes): Resource[] =>
-    [...asked].filter(([, ofRow]) => found.has(ofRow)).map(([row]) => row);
+  const ofRows = [OUTBOXES, DEBTS].flatMap((backlogs) => rows.flatMap((row) => backlogs.get(row) ?? []));
+  const found = await notEmpty(store, [EVENTS, DELIVERIES, ...REPORTS, ...ofRows]);
+  const isAny = (asked: Backlog | undefined): boolean => asked !== undefined && found.has(asked);
   return {
-    outboxes: withAny(outboxes),
-    debts: withAny(debts),
-    events: found.has(EVENTS),
-    deliveries: found.has(DELIVERIES),
-    reports: REPORTS.some((report) => found.has(report)),
+    outboxes: rows.filter((row) => isAny(OUTBOXES.get(row))),
+    debts: rows.filter((row) => isAny(DEBTS.get(row))),
+    events: isAny(EVENTS),
+    deliveries: isAny(DELIVERIES),
+    reports: REPORTS.some(isAny),
   };
 }

@@ -1,7 +1,9 @@
 /** A store that was never reached: operations fail soon, so that a request is answered 503 and not kept waiting. */
+import { whatWaits } from '../../../src/store/backlogs';
 import { openStore } from '../../../src/store/connect';
 // Declares a collection with indexes.
 import '../../../src/store/keys';
+import { isStoreDown } from '../../../src/store/outages';
 import { readTenant } from '../../../src/store/tenants';
 
 const BETWEEN = { least: 1_500, most: 4_000 };
@@ -13,6 +15,16 @@ test('an operation before the first connection fails after two seconds', async (
     await expect(readTenant(store, 'ten_a')).rejects.toThrow(/timed out/);
     expect(Date.now() - began).toBeGreaterThan(BETWEEN.least);
     expect(Date.now() - began).toBeLessThan(BETWEEN.most);
+  } finally {
+    await store.close();
+  }
+});
+
+test('what the relay asks before the first connection fails as the store being away', async () => {
+  const store = openStore('mongodb://127.0.0.1:1/nowhere');
+  try {
+    const failure: unknown = await whatWaits(store, []).catch((error: unknown) => error);
+    expect([isStoreDown(failure), String(failure)]).toEqual([true, expect.stringContaining('timed out')]);
   } finally {
     await store.close();
   }
