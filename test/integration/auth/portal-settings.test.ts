@@ -1,7 +1,5 @@
 /** Settings of the portal that the API itself holds people to, with the next request on every process. */
-import { randomInt } from 'node:crypto';
 import {
-  comingFrom,
   joinStack,
   list,
   request,
@@ -31,7 +29,6 @@ let stack: Harness;
 let second: Awaited<ReturnType<typeof startApi>>;
 let org: TestOrg;
 let client: Client;
-const network = comingFrom(randomInt(2 ** 20));
 
 beforeAll(async () => {
   stack = joinStack();
@@ -42,7 +39,6 @@ beforeEach(async () => {
   client = await newClient(org, 'Northwind');
 });
 afterAll(async () => {
-  await network.close();
   await second.api.stop();
   await stack.close();
 });
@@ -123,7 +119,7 @@ describe('allowTicketCreation', () => {
 
 describe('ssoRequired', () => {
   const post = (url: string, path: string, body: unknown): Promise<Answer> =>
-    request(url, { method: 'POST', path: `/portal/api${path}`, body, from: network });
+    request(url, { method: 'POST', path: `/portal/api${path}`, body });
   const ask = (email: string, url = second.baseUrl): Promise<Answer> =>
     post(url, '/sign-in', { email, tenant: org.id });
   const redeem = (code: string, url = second.baseUrl): Promise<Answer> => post(url, '/sessions', { code });

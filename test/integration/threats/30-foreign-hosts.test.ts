@@ -1,6 +1,7 @@
 /** Redirects, host headers and cross-origin reads: nothing a caller writes sends anybody elsewhere. */
 import { request as send } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
+import { SUITE_ADDRESS } from '../../support/harness';
 import { nameOf, openBorder, operations, type Border, type Tenant } from './tenants';
 
 const EVIL = 'evil.example';
@@ -23,7 +24,7 @@ interface Raw {
 function raw(method: string, path: string, headers: Record<string, string>, body?: unknown): Promise<Raw> {
   const { hostname, port } = new URL(border.address.baseUrl);
   return new Promise((resolve, reject) => {
-    const own = { localAddress: border.from, setHost: headers['host'] === undefined };
+    const own = { localAddress: SUITE_ADDRESS, setHost: headers['host'] === undefined };
     const request = send({ hostname, port, method, path, headers, ...own }, (reply) => {
       let text = '';
       reply.on('data', (chunk: Buffer) => (text += chunk.toString()));

@@ -1,5 +1,4 @@
 /** Two tenants with one of everything each: what the one has, the other must never see, name or change. */
-import { randomInt } from 'node:crypto';
 import { readConfig } from '../../../src/config';
 import type { Operation } from '../../../src/contracts/operation';
 import { PRODUCT_SCOPES, type ProductScope } from '../../../src/contracts/principal';
@@ -9,7 +8,6 @@ import { RESOURCES, resourceOf } from '../../../src/resources/registry';
 import type { Resource } from '../../../src/resources/resource';
 import { activeAgent, definitionWith, GATE, openGateOf, run } from '../../support/agents';
 import {
-  comingFrom,
   createOrg,
   joinStack,
   list,
@@ -41,9 +39,7 @@ export interface Tenant extends TestOrg {
   keyWith(scopes: readonly string[]): Promise<HeaderFields>;
 }
 
-/** Calls come from an address of their own, so that refused callers do not spend the limit of other suites. */
 export interface Border extends Harness {
-  from: string;
   /** An empty one has people and keys, and nothing else. */
   newTenant(options?: { isEmpty: boolean }): Promise<Tenant>;
   call(operation: Operation, call: Sent): Promise<Answer>;
@@ -179,7 +175,6 @@ export function openBorder(): Border {
   const own = harness.address;
   const receiver = startHttpServer(() => ({}));
   const sessionOfUser = new Map<string, string>();
-  const from = comingFrom(randomInt(2 ** 22));
   const context = testContext(harness.store, { config: readConfig(own.env) });
 
   const notes = new Map<string, string>();
@@ -190,8 +185,7 @@ export function openBorder(): Border {
   }
   return {
     ...harness,
-    from: from.address,
-    request: (call) => request(own.baseUrl, { ...call, from }),
+    request: (call) => request(own.baseUrl, call),
     async newTenant({ isEmpty } = { isEmpty: false }) {
       const org = await createOrg(harness.store, own);
       const sessions = Object.fromEntries(await Promise.all(ROLES.map((role) => sessionOf(org.id, role))));
@@ -231,13 +225,11 @@ export function openBorder(): Border {
         method: operation.method,
         path: `/${operation.service}${path}${query === undefined ? '' : `?${query}`}`,
         headers,
-        from,
         ...(body === undefined ? {} : { body }),
       });
     },
     async stop() {
       await (await receiver).stop();
-      await from.close();
       await harness.close();
     },
   };
