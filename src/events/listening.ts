@@ -4,13 +4,12 @@
  */
 import type { Context } from '../context';
 import { listeningAgents, type AgentRecord } from '../store/agents';
-import { createMemory } from './memory';
+import { createFencedMemory } from './memory';
 
 /** Longer lists are read each time: remembered by the thousand they would take too much memory. */
 const AGENTS_MAX = 20;
 
-/** Forgotten after seconds too: a process that dies between a change and its raise leaves the old list standing. */
-const remembered = createMemory<{ epoch: number; agents: AgentRecord[] }>();
+const remembered = createFencedMemory<AgentRecord[]>();
 
 /**
  * Finds them. `epoch` is that of the guard as the request found it; without one, as in the relay, the store is asked.
@@ -22,9 +21,9 @@ export async function findListening(
 ): Promise<AgentRecord[]> {
   if (epoch === null) return listeningAgents(context.store, event.org_id, event);
   const key = `${event.org_id} ${event.source_product} ${event.event_type}`;
-  const found = remembered.find(context, key);
-  if (found?.epoch === epoch) return found.agents;
+  const known = remembered.find(context, key, epoch);
+  if (known) return known;
   const agents = await listeningAgents(context.store, event.org_id, event);
-  if (agents.length <= AGENTS_MAX) remembered.keep(context, key, { epoch, agents });
+  if (agents.length <= AGENTS_MAX) remembered.keep(context, key, { epoch, value: agents });
   return agents;
 }

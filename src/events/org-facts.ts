@@ -1,8 +1,8 @@
-/** What templates and conditions may know about an org. It hardly ever changes, so a few seconds' memory is enough. */
+/** What templates and conditions may know about an org. */
 import type { Context } from '../context';
 import { offsetsOf, type ZoneOffset } from '../domain/time-zones';
 import { readTenant } from '../store/tenants';
-import { createMemory } from './memory';
+import { createFencedMemory, createMemory } from './memory';
 
 export interface OrgFacts {
   id: string;
@@ -13,11 +13,13 @@ export interface OrgFacts {
   readonly offsets: ZoneOffset[];
 }
 
-const remembered = createMemory<OrgFacts>();
+const remembered = createFencedMemory<OrgFacts>();
+/** For those who have no request and so no epoch. They hand on many executions at a time, hardly ever to a changed org. */
+const recent = createMemory<OrgFacts>();
 
-/** Reads the org's facts, at most once in five seconds. */
-export async function orgFacts(context: Context, orgId: string): Promise<OrgFacts> {
-  const known = remembered.find(context, orgId);
+/** Reads the org's facts. `epoch` is that of the guard as the request found it, null in the relay. */
+export async function orgFacts(context: Context, orgId: string, epoch: number | null): Promise<OrgFacts> {
+  const known = epoch === null ? recent.find(context, orgId) : remembered.find(context, orgId, epoch);
   if (known) return known;
   const tenant = await readTenant(context.store, orgId);
   const { tier = 'standard', name = orgId, timezone = 'UTC' } = tenant ?? {};
@@ -30,6 +32,7 @@ export async function orgFacts(context: Context, orgId: string): Promise<OrgFact
       return offsetsOf(timezone, context.clock.now());
     },
   };
-  remembered.keep(context, orgId, facts);
+  if (epoch === null) recent.keep(context, orgId, facts);
+  else remembered.keep(context, orgId, { epoch, value: facts });
   return facts;
 }

@@ -92,7 +92,7 @@ export const wasJustStarted = (context: Context, { _id: id }: ExecutionRecord): 
 
 /** Hands a stored execution to the engine. */
 export async function startNow(context: Context, record: ExecutionRecord, known?: OrgFacts): Promise<void> {
-  const org = known ?? (await orgFacts(context, record.org_id));
+  const org = known ?? (await orgFacts(context, record.org_id, null));
   const url = traceUrlOf(context, record);
   const input = workflowInput(record, org);
   const isUnderWay = await startExecution(context.engine, input, url);
@@ -114,7 +114,7 @@ export async function startStored(context: Context, record: ExecutionRecord, kno
 
 /** Runs an execution by its record, in place of a workflow that believes to be further. */
 export async function startAnew(context: Context, record: ExecutionRecord): Promise<void> {
-  const input = workflowInput(record, await orgFacts(context, record.org_id));
+  const input = workflowInput(record, await orgFacts(context, record.org_id, null));
   await startExecution(context.engine, input, traceUrlOf(context, record), 'any');
 }
 
@@ -155,7 +155,7 @@ export async function publish(
 ): Promise<Published> {
   const [candidates, org, webhooks] = await Promise.all([
     candidatesFor(context, event, epoch),
-    orgFacts(context, event.org_id),
+    orgFacts(context, event.org_id, epoch),
     webhooksOf(context, event.org_id, epoch),
   ]);
   const now = context.clock.now();
@@ -231,7 +231,7 @@ export async function resumeEvent(context: Context, record: EventRecord): Promis
     event: eventOf(record),
     agents,
     outcomes: record.outcomes,
-    org: await orgFacts(context, record.org_id),
+    org: await orgFacts(context, record.org_id, null),
   });
   await reopen(context, record, webhooks);
   await markOpened(context.store, [record._id]);

@@ -9,7 +9,7 @@ import { permissionsOf } from '../domain/permissions';
 import { portalPermissionsOf } from '../domain/portal';
 import { sessionTokens, type SessionClaims } from '../services/console/session-token';
 import { findClientUserAt, hasCompany, type ClientUser } from '../store/client-users';
-import { readGuard } from '../store/guards';
+import { FENCED_MS_MAX, readGuard } from '../store/guards';
 import { findKeyByHash, type KeyRecord } from '../store/keys';
 import { findPortalSession, type PortalSessionRecord } from '../store/portal-sessions';
 import { findSession, type SessionRecord } from '../store/sessions';
@@ -19,11 +19,6 @@ import { portalTokens, type PortalClaims } from '../tokens/portal-token';
 import type { Credential } from './credentials';
 
 const ENTRIES_MAX = 10_000;
-/**
- * A backstop, not the fence: a process that died between writing a change and raising the epoch answered nobody, yet
- * its change should not stay unseen for ever.
- */
-const ENTRY_AGE_MAX_MS = 30_000;
 
 interface LoadedKey {
   kind: 'key';
@@ -180,7 +175,7 @@ export function createAuthenticator(context: Context): Authenticator {
 
   const remembered = (subject: Subject): Held | null => {
     const held = entries.get(subject.id);
-    return held && clock.now().getTime() - held.loadedAtMs < ENTRY_AGE_MAX_MS ? held : null;
+    return held && clock.now().getTime() - held.loadedAtMs < FENCED_MS_MAX ? held : null;
   };
 
   return {

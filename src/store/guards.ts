@@ -12,6 +12,12 @@ const TAKE_ATTEMPTS = 3;
 const STORE_TIMEOUT_MS = 2_000;
 
 /**
+ * How long a process goes by what it read under an epoch. A backstop, not the fence: a process that died between writing
+ * a change and raising the epoch answered nobody, yet its change should not stay unseen for ever.
+ */
+export const FENCED_MS_MAX = 30_000;
+
+/**
  * `n`, `m`, `c` count the tenant's, the mail keys' and the conditional requests of window `win`; `k` holds each key's
  * TAT. `via` has two numbers for each kind of request that the last update charged: how many the limits admitted, and
  * how many beyond those the window of conditional requests.

@@ -42,3 +42,16 @@ test('an agent and its steps know what time it is where the org is', async () =>
   const done = await waitForExecution(org, await run(org), ['completed']);
   expect(text(list(done['steps'])[0]?.['status'])).toBe('completed');
 });
+
+test('a change of the clock holds from the next event on', async () => {
+  const org = await harness.newOrg();
+  const local = '{{date event_payload.due_at "HH:mm" org.timezone}}';
+  await activeAgent(org, definitionWith([{ type: 'set_variables', id: 'texts', values: { local } }]));
+  const shown = async () => {
+    const { steps } = await waitForExecution(org, await run(org, { due_at: '2026-11-20T16:00:00Z' }), ['completed']);
+    return list(steps)[0]?.['output'];
+  };
+  expect(await shown()).toEqual({ local: '16:00' });
+  await changeTenant(harness.store, org.id, { timezone: 'Asia/Tokyo' });
+  expect(await shown()).toEqual({ local: '01:00' });
+});

@@ -4,20 +4,21 @@ import type { BusEvent } from '../../contracts/event';
 import { asksFor, mayConcern } from '../../domain/webhooks/patterns';
 import { AGENTS_PRODUCT } from '../../catalog/agent-events';
 import { listWebhooks, type WebhookRecord } from '../../store/webhooks';
-import { createMemory } from '../memory';
+import { createFencedMemory, UNFENCED_MS_MAX } from '../memory';
 import { mapInSlices } from '../slices';
 
 /** More than an org may have. */
 const WEBHOOKS_MAX = 100;
 
-const remembered = createMemory<{ epoch: number; webhooks: WebhookRecord[] }>();
+/** Shorter than the epoch would let it: how an endpoint fares is written without a raise. */
+const remembered = createFencedMemory<WebhookRecord[]>(UNFENCED_MS_MAX);
 
 /** Every endpoint of the tenant. `epoch` is that of the guard as the request found it; without one the store is asked. */
 export async function webhooksOf(context: Context, orgId: string, epoch: number | null): Promise<WebhookRecord[]> {
-  const known = epoch === null ? null : remembered.find(context, orgId);
-  if (known?.epoch === epoch) return known.webhooks;
+  const known = epoch === null ? null : remembered.find(context, orgId, epoch);
+  if (known) return known;
   const webhooks = await listWebhooks(context.store, orgId, { limit: WEBHOOKS_MAX });
-  if (epoch !== null) remembered.keep(context, orgId, { epoch, webhooks });
+  if (epoch !== null) remembered.keep(context, orgId, { epoch, value: webhooks });
   return webhooks;
 }
 
