@@ -20,7 +20,7 @@ interface Suite {
  */
 const SUITES: Suite[] = [
   { name: 'unit, architecture and contract', projects: ['unit'], workers: 3 },
-  { name: 'integration, workflow, end to end and faults', projects: ['system', 'fault'], workers: 4 },
+  { name: 'integration, workflow, end to end and faults', projects: ['system', 'fault'], workers: 5 },
 ];
 
 interface Result {
