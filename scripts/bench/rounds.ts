@@ -1,4 +1,5 @@
 /** Rounds of both sides in turn, so that a machine that warms up or slows down does so for both. */
+import { setTimeout as pause } from 'node:timers/promises';
 import { startMeter, type Groups } from './cpu';
 import { rounded } from './figures';
 import type { Played } from './lanes';
@@ -13,6 +14,8 @@ export interface Duel {
   rounds: number;
   /** Executions per side that are played first and not counted. */
   warmUp: number;
+  /** Rest before the other side's turn, in milliseconds. */
+  restMs?: number;
 }
 
 /** All rounds of one side. */
@@ -55,13 +58,18 @@ function sideOf({ cpuMs, ...sum }: Sum): Side {
 export async function playDuel(groups: Groups, duel: Duel): Promise<{ ours: Side; bare: Side }> {
   const sums = { ours: emptySum(), bare: emptySum() };
   const perRound = Math.max(1, Math.ceil(duel.runs / duel.rounds));
+  let last: 'ours' | 'bare' = 'ours';
   if (duel.warmUp > 0) {
     await duel.bare(duel.warmUp);
     await duel.ours(duel.warmUp);
   }
   for (let round = 0; round < duel.rounds; round += 1) {
     const order = round % 2 === 0 ? (['bare', 'ours'] as const) : (['ours', 'bare'] as const);
-    for (const side of order) await playRound(groups, duel[side], perRound, sums[side]);
+    for (const side of order) {
+      if (side !== last && duel.restMs !== undefined) await pause(duel.restMs);
+      last = side;
+      await playRound(groups, duel[side], perRound, sums[side]);
+    }
   }
   return { ours: sideOf(sums.ours), bare: sideOf(sums.bare) };
 }

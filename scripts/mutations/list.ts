@@ -183,10 +183,18 @@ const PROMISES: readonly Mutation[] = [
   {
     bug: 'writes that are made together undo what came between',
     file: 'src/store/execution-rounds.ts',
-    before: '{ ...filter, seq: write.known.seq }',
+    before: 'filter: { ...filter, seq: write.known.seq }',
     after: 'filter',
     test: TOGETHER,
     name: 'what has changed since it was read',
+  },
+  {
+    bug: 'a write that is made alone is answered without what came between',
+    file: 'src/store/execution-rounds.ts',
+    before: 'asKnown = { ...filter, seq: write.known.seq }',
+    after: 'asKnown = filter',
+    test: TOGETHER,
+    name: 'one that is written alone',
   },
   {
     bug: 'a write that was made with others is taken for one that was not',

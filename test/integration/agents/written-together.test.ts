@@ -91,6 +91,22 @@ describe('ends of steps', () => {
     expect(await stored(records[8] as ExecutionRecord)).toMatchObject({ seq: 4, credits_used: 2 });
   });
 
+  test('one that is written alone is answered as the store has it, as it was known or not', async () => {
+    const [asKnown, changed] = (await running()) as [ExecutionRecord, ExecutionRecord];
+    const shown = { $set: { 'steps.0.attempts': 7 }, $inc: { seq: 1 } };
+    await executions.in(harness.store).collection.updateOne({ _id: changed._id } as never, shown);
+    for (const [record, seq] of [
+      [asKnown, 4],
+      [changed, 5],
+    ] as const) {
+      const written = await writeExecution(harness.store, endOf(record, { status: 'completed' }));
+      expect(written).toEqual(await stored(record));
+      expect(written).toMatchObject({ seq, credits_used: 2, status: 'completed' });
+      expect(written?.steps[0]?.output).toEqual({ said: 'yes', missing: null });
+      expect(await writeExecution(harness.store, endOf(record))).toBeNull();
+    }
+  });
+
   test('one that the store refuses fails alone, with its own error', async () => {
     const records = await running();
     const tooLarge = endOf(records[5] as ExecutionRecord, {
