@@ -1,6 +1,7 @@
 /** The outside of the agents, at no cost of its own: a model API, a mail relay and an HTTP service that answer at once. */
 import { createServer } from 'node:http';
-import { createServer as createRelay, type AddressInfo, type Server, type Socket } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
+import { SMTPServer } from 'smtp-server';
 import { answerQuestions } from './child';
 import { OUTSIDE_READY, type OutsideAddresses } from './messages';
 
@@ -31,41 +32,20 @@ const startHttp = (): Promise<number> =>
     }),
   );
 
-const REPLIES: Record<string, string> = {
-  EHLO: '250-bench\r\n250 8BITMIME',
-  HELO: '250 bench',
-  DATA: '354 Go ahead',
-  QUIT: '221 Bye',
-};
-const END_OF_MESSAGE = '\r\n.\r\n';
-
-/** One connection of a relay that takes every message: replies in the order of the commands, whatever is in a message. */
-function talk(socket: Socket): void {
-  let unread = '';
-  let isMessage = false;
-  const next = (end: string): string | null => {
-    const at = unread.indexOf(end);
-    if (at === -1) return null;
-    const taken = unread.slice(0, at);
-    unread = unread.slice(at + end.length);
-    return taken;
-  };
-  socket.setNoDelay().write('220 bench ESMTP\r\n');
-  socket.on('data', (chunk) => {
-    unread += chunk.toString('latin1');
-    for (let line = next(isMessage ? END_OF_MESSAGE : '\r\n'); line !== null;) {
-      const command = isMessage ? '' : line.slice(0, 4).toUpperCase();
-      socket.write(`${REPLIES[command] ?? '250 OK'}\r\n`);
-      if (command === 'QUIT') socket.end();
-      isMessage = command === 'DATA';
-      line = next(isMessage ? END_OF_MESSAGE : '\r\n');
-    }
+async function startMail(): Promise<number> {
+  const sink = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS', 'AUTH'],
+    disableReverseLookup: true,
+    onData(stream, _session, done) {
+      stream.resume();
+      stream.once('end', () => done());
+    },
   });
   // A pool that closes its connections is no fault of ours.
-  socket.on('error', () => undefined);
+  sink.on('error', () => undefined);
+  return listen(sink.server);
 }
-
-const startMail = (): Promise<number> => listen(createRelay(talk));
 
 async function main(): Promise<void> {
   const [http, mail] = await Promise.all([startHttp(), startMail()]);
