@@ -57,19 +57,19 @@ function sideOf({ cpuMs, ...sum }: Sum): Side {
 /** Plays bare, ours, ours, bare, bare, ours … */
 export async function playDuel(groups: Groups, duel: Duel): Promise<{ ours: Side; bare: Side }> {
   const sums = { ours: emptySum(), bare: emptySum() };
+  const { restMs = 0 } = duel;
   const perRound = Math.max(1, Math.ceil(duel.runs / duel.rounds));
-  let last: 'ours' | 'bare' = 'ours';
   if (duel.warmUp > 0) {
     await duel.bare(duel.warmUp);
     await duel.ours(duel.warmUp);
+    await pause(restMs);
   }
   for (let round = 0; round < duel.rounds; round += 1) {
-    const order = round % 2 === 0 ? (['bare', 'ours'] as const) : (['ours', 'bare'] as const);
-    for (const side of order) {
-      if (side !== last && duel.restMs !== undefined) await pause(duel.restMs);
-      last = side;
-      await playRound(groups, duel[side], perRound, sums[side]);
-    }
+    const [first, second] = round % 2 === 0 ? (['bare', 'ours'] as const) : (['ours', 'bare'] as const);
+    await playRound(groups, duel[first], perRound, sums[first]);
+    // The next round begins with the side that ended this one.
+    await pause(restMs);
+    await playRound(groups, duel[second], perRound, sums[second]);
   }
   return { ours: sideOf(sums.ours), bare: sideOf(sums.bare) };
 }

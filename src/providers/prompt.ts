@@ -17,7 +17,7 @@ export const fenceFor = (secret: string, key: string): string =>
 const REMOVED = '…';
 
 function withoutFence(text: string, fence: string): string {
-  // Hardly ever does it: a search costs a tenth of making an expression for this one text.
+  // Hardly ever does it: a search costs a hundredth of making an expression for this one text.
   if (!text.toLowerCase().includes(fence.toLowerCase())) return text;
   const literal = fence.replace(/\W/g, String.raw`\$&`);
   return text.replace(new RegExp(literal, 'gi'), REMOVED);
