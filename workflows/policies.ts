@@ -140,14 +140,11 @@ function optionsFor(step: PlanStep, type: Outside): ActivityOptions {
 }
 
 /** What our activities answer. An operator who completes one in the engine gives whatever they like as its result. */
-const isOurs = (result: unknown): result is StepResult =>
+export const isOurs = (result: unknown): result is StepResult =>
   typeof result === 'object' && result !== null && 'seq' in result && 'facts' in result && 'light' in result;
 
 /** Runs the effect of an outside step under its policy; the Web UI shows it by the step's label. */
-export async function runOutside(step: PlanStep, type: Outside, input: StepInput): Promise<StepResult> {
-  const activities = proxyActivities<Pick<Activities, 'aiReason' | 'notification' | 'httpRequest'>>(
-    optionsFor(step, type),
+export const runOutside = (step: PlanStep, type: Outside, input: StepInput): Promise<unknown> =>
+  proxyActivities<Pick<Activities, 'aiReason' | 'notification' | 'httpRequest'>>(optionsFor(step, type))[NAMES[type]](
+    input,
   );
-  const result: unknown = await activities[NAMES[type]](input);
-  return isOurs(result) ? result : records.recordByHand({ ...input, given: result });
-}

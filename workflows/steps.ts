@@ -5,7 +5,7 @@ import type { Condition } from '../src/contracts/condition';
 import { evaluate, evaluateAsBefore } from '../src/domain/conditions';
 import { awaitDecision } from './approval-gate';
 import { errorOf, isStepFailure, triedOf } from './failures';
-import { isOutside, records, runOutside } from './policies';
+import { isOurs, isOutside, records, runOutside } from './policies';
 import {
   follow,
   learn,
@@ -77,7 +77,9 @@ async function runEffect(run: Run, { step, following, alone }: Turn): Promise<nu
   const input = stepInput(run, step, following);
   try {
     if (isOutside(step.type)) run.effect = { slot: step.slot, started_at: workflowNow().toISOString() };
-    const result = await (isOutside(step.type) ? runOutside(step, step.type, input) : records.setVariables(input));
+    // Not left to functions between: the engine's library traces every promise, at the cost of a stack trace each.
+    const given = await (isOutside(step.type) ? runOutside(step, step.type, input) : records.setVariables(input));
+    const result = isOurs(given) ? given : await records.recordByHand({ ...input, given });
     run.effect = null;
     showProgress(run, `${step.label}: done${result.credits > 0 ? ` (${result.credits} credits)` : ''}`);
     noteRecorded(run, result, following.light);

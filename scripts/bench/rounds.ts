@@ -14,7 +14,7 @@ export interface Duel {
   rounds: number;
   /** Executions per side that are played first and not counted. */
   warmUp: number;
-  /** Rest before the other side's turn, in milliseconds. */
+  /** Rest before every turn, in milliseconds. */
   restMs?: number;
 }
 
@@ -62,14 +62,13 @@ export async function playDuel(groups: Groups, duel: Duel): Promise<{ ours: Side
   if (duel.warmUp > 0) {
     await duel.bare(duel.warmUp);
     await duel.ours(duel.warmUp);
-    await pause(restMs);
   }
   for (let round = 0; round < duel.rounds; round += 1) {
-    const [first, second] = round % 2 === 0 ? (['bare', 'ours'] as const) : (['ours', 'bare'] as const);
-    await playRound(groups, duel[first], perRound, sums[first]);
-    // The next round begins with the side that ended this one.
-    await pause(restMs);
-    await playRound(groups, duel[second], perRound, sums[second]);
+    const turns = round % 2 === 0 ? (['bare', 'ours'] as const) : (['ours', 'bare'] as const);
+    for (const turn of turns) {
+      await pause(restMs);
+      await playRound(groups, duel[turn], perRound, sums[turn]);
+    }
   }
   return { ours: sideOf(sums.ours), bare: sideOf(sums.bare) };
 }

@@ -13,7 +13,7 @@ const BARE_MS_MAX = 300_000;
 const WARM_UP_SHARE = 0.25;
 /** V8 is busy compiling for the first thousand executions of a process, which no process that serves for long is. */
 const LOAD_WARM_UP_SHARE = 8;
-/** The engine looks at each workflow task once more when its ten seconds are over: by then the other side would pay. */
+/** The engine comes back to each task and activity when its ten seconds are over: whoever plays then would pay for it. */
 const LOAD_REST_MS = 12_000;
 
 /** Requests per run that all of this makes at the most, for keys enough. */
