@@ -1,4 +1,5 @@
 /** T1 to T5: how fast executions are, and what they cost, beside the bare engine. */
+import { setTimeout as pause } from 'node:timers/promises';
 import { median, quantile, rounded, spread, type Figure, type Floor } from './figures';
 import { inLanes, type BareRound, type BareShape, type Played } from './lanes';
 import type { Budget } from './options';
@@ -12,7 +13,7 @@ const CONCURRENCY = 50;
 const BARE_MS_MAX = 300_000;
 const WARM_UP_SHARE = 0.25;
 /** V8 is busy compiling for the first thousand executions of a process, which no process that serves for long is. */
-const LOAD_WARM_UP_SHARE = 8;
+const SERVED_FACTOR = 8;
 /** The engine comes back to each task and activity when its ten seconds are over: whoever plays then would pay for it. */
 const LOAD_REST_MS = 12_000;
 
@@ -40,6 +41,14 @@ const OUTSIDE: Match = { shape: 'outside', bare: 'outside', name: 'three outside
 const CALLING: Match = { ...OUTSIDE, bare: 'calling', name: 'the same beside the same bare calls', isHeld: false };
 
 const heldTo = ({ isHeld }: Match, floor: Floor): Floor | null => (isHeld ? floor : null);
+
+/** Lets both sides serve for a while. */
+async function warmUp(stage: Stage, runs: number, { shape, bare }: Match): Promise<void> {
+  const load = { runs: runs * SERVED_FACTOR, concurrency: CONCURRENCY };
+  await playBare(stage, { shape: bare, ...load });
+  await stage.product.load(shape, load);
+  await pause(LOAD_REST_MS);
+}
 
 /** T1 and T2: one after another. */
 async function measureLatency(stage: Stage, runs: number, what: { budget: 'T1' | 'T2'; match: Match }) {
@@ -75,7 +84,7 @@ async function measureLoad(stage: Stage, runs: number, match: Match): Promise<Lo
     bare: (count) => playBare(stage, { shape: match.bare, runs: count, concurrency: CONCURRENCY }),
     runs: runs * LOAD_FACTOR,
     rounds: LOAD_ROUNDS,
-    warmUp: Math.ceil(runs * LOAD_WARM_UP_SHARE),
+    warmUp: 0,
     restMs: LOAD_REST_MS,
   });
   const cpu = cpuPair(sides);
@@ -147,8 +156,15 @@ export async function measureSpeed(
 ): Promise<Figure[]> {
   const { runs, only, log } = options;
   const figures: Figure[] = [];
+  const served = new Set<Match>();
+  const warmedUp = async (match: Match): Promise<void> => {
+    if (served.has(match)) return;
+    served.add(match);
+    await warmUp(stage, runs, match);
+  };
   if (only.has('T3') || only.has('T5')) {
     for (const match of [LIGHT, OUTSIDE, CALLING]) {
+      await warmedUp(match);
       log(`bench: T3 and T5, ${match.name}, ${runs * LOAD_FACTOR} executions per side, ${CONCURRENCY} at once`);
       const { rate, cpu } = await measureLoad(stage, runs, match);
       figures.push(...[rate, cpu].filter(({ budget }) => only.has(budget)));
@@ -160,6 +176,7 @@ export async function measureSpeed(
     ['T2', CALLING],
   ] as const) {
     if (!only.has(budget)) continue;
+    await warmedUp(match);
     log(`bench: ${budget}, ${match.name}, ${runs} executions per side`);
     figures.push(await measureLatency(stage, runs, { budget, match }));
   }
