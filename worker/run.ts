@@ -1,10 +1,17 @@
 /** A worker: its own connection to the engine, the activities of this process and a graceful end. */
 import type { DataConverter } from '@temporalio/common';
-import { NativeConnection, Runtime, Worker, DefaultLogger, type NativeConnectionOptions } from '@temporalio/worker';
+import {
+  NativeConnection,
+  Runtime,
+  DefaultLogger,
+  type NativeConnectionOptions,
+  type Worker,
+} from '@temporalio/worker';
 import { createActivities } from '../activities';
 import type { Deps } from '../activities/deps';
 import { payloadCodecsOf } from '../src/engine/payload-codec';
 import { sdkLines } from './sdk-log';
+import { workerWith } from './workflow-threads';
 
 /** The engine library's own log lines go where ours go; its process signals are left to us. */
 export function installRuntime(log: Deps['log'], isEngineAnswering: () => Promise<boolean>): void {
@@ -37,7 +44,7 @@ interface WorkerParts {
 /** Creates the worker; it takes work once it is run. */
 export function createWorker(deps: Deps, { connection, bundlePath }: WorkerParts): Promise<Worker> {
   const { temporal } = deps.config;
-  return Worker.create({
+  return workerWith(deps.log).create({
     connection,
     namespace: temporal.namespace,
     taskQueue: temporal.taskQueue,

@@ -59,6 +59,15 @@ export async function startApi(
   return { baseUrl: `http://127.0.0.1:${port}`, inboxUrl: stack.inboxUrl, env: merged, api };
 }
 
+/** One more worker on the engine of a running stack, with a task queue of its own. */
+export async function startWorker(stack: StackAddress, taskQueue: string, env: Record<string, string>) {
+  const port = String(await choosePort());
+  const merged = { ...stack.env, ...env, PORT: port, TEMPORAL_TASK_QUEUE: taskQueue };
+  const worker = workerProcess(merged);
+  await worker.start();
+  return { env: merged, process: worker };
+}
+
 /** An api and a worker with settings and a task queue of their own, on the store and the engine of a running stack. */
 export async function startOwn(stack: StackAddress, name: string, env: Record<string, string>) {
   const uri = (stack.env['MONGODB_URI'] ?? '').replace(/\/signalbox\b/, `/signalbox_${name}`);

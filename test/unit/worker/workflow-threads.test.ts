@@ -1,0 +1,67 @@
+import type { Workflow, WorkflowCreateOptions, WorkflowCreator } from '@temporalio/worker/lib/workflow/interface';
+import { watched } from '../../../worker/workflow-threads';
+
+const SECONDS = 1_000;
+
+/** Workflows that answer when they are told to. */
+function stage() {
+  const answers: (() => void)[] = [];
+  const stuck: string[] = [];
+  const workflow = {
+    activate: () => new Promise((resolve) => answers.push(() => resolve({}))),
+    getAndResetSinkCalls: async () => [],
+    dispose: async () => undefined,
+  } as Workflow;
+  const creator: WorkflowCreator = { createWorkflow: async () => workflow, destroy: async () => undefined };
+  const watching = watched(creator, (workflowId) => stuck.push(workflowId));
+  const create = (workflowId: string): Promise<Workflow> =>
+    watching.createWorkflow({ info: { workflowId } } as WorkflowCreateOptions);
+  return { answers, stuck, watching, create };
+}
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+test('the workflow that has held up the others for ten seconds is told once, and none that came back', async () => {
+  const { answers, stuck, create } = stage();
+  const first = (await create('exec_first')).activate({});
+  void (await create('exec_second')).activate({});
+  await jest.advanceTimersByTimeAsync(9 * SECONDS);
+  answers[0]?.();
+  await first;
+  void (await create('exec_third')).activate({});
+  await jest.advanceTimersByTimeAsync(10 * SECONDS);
+  expect(stuck).toEqual([]);
+  await jest.advanceTimersByTimeAsync(SECONDS);
+  expect(stuck).toEqual(['exec_second']);
+  await jest.advanceTimersByTimeAsync(60 * SECONDS);
+  expect(stuck).toEqual(['exec_second']);
+});
+
+test('many that take turns are none that is stuck, and a machine that stood still counts once', async () => {
+  const { answers, stuck, create } = stage();
+  const workflow = await create('exec_busy');
+  for (let turn = 0; turn < 40; turn += 1) {
+    const call = workflow.activate({});
+    await jest.advanceTimersByTimeAsync(SECONDS);
+    answers.shift()?.();
+    await call;
+  }
+  void workflow.activate({});
+  await jest.advanceTimersByTimeAsync(2 * SECONDS);
+  jest.setSystemTime(Date.now() + 3_600 * SECONDS);
+  await jest.advanceTimersByTimeAsync(2 * SECONDS);
+  expect(stuck).toEqual([]);
+});
+
+test('one that fails is not under way any more, and nothing is looked at when all is over', async () => {
+  const stuck: string[] = [];
+  const failing = { activate: async () => Promise.reject(new Error('thread exited')) } as unknown as Workflow;
+  const creator: WorkflowCreator = { createWorkflow: async () => failing, destroy: async () => undefined };
+  const watching = watched(creator, (workflowId) => stuck.push(workflowId));
+  const workflow = await watching.createWorkflow({ info: { workflowId: 'exec_1' } } as WorkflowCreateOptions);
+  await expect(workflow.activate({})).rejects.toThrow('thread exited');
+  await jest.advanceTimersByTimeAsync(20 * SECONDS);
+  await watching.destroy();
+  expect([stuck, jest.getTimerCount()]).toEqual([[], 0]);
+});
