@@ -1,7 +1,8 @@
-/** Calls into workflow code without a watchdog for each, and one watch over all of them in its place. */
+/** The way to the thread of the workflows: no watchdog for each call but one watch over all, and one trip where the library makes two. */
 import { Worker, type CompiledWorkerOptions, type Logger } from '@temporalio/worker';
 import type { WorkflowCreator } from '@temporalio/worker/lib/workflow/interface';
 import type { WorkflowBundleWithSourceMapAndFilename as Bundle } from '@temporalio/worker/lib/workflow/workflow-worker-thread/input';
+import type { SinkCall } from '@temporalio/workflow';
 import type { Log } from '../src/log';
 
 const LOOK_MS = 1_000;
@@ -26,17 +27,26 @@ export function watched(creator: WorkflowCreator, onStuck: (workflowId: string) 
     async createWorkflow(options) {
       const workflow = await creator.createWorkflow(options);
       const { workflowId } = options.info;
+      let logged: Promise<SinkCall[]> | null = null;
       return {
         async activate(activation) {
           const call = { workflowId };
           underWay.add(call);
           try {
-            return await workflow.activate(activation);
+            const answer = workflow.activate(activation);
+            // What it logged is asked for next, before it is answered: asked now, both come in one go.
+            logged = workflow.getAndResetSinkCalls();
+            logged.catch(() => undefined);
+            return await answer;
           } finally {
             underWay.delete(call);
           }
         },
-        getAndResetSinkCalls: () => workflow.getAndResetSinkCalls(),
+        getAndResetSinkCalls() {
+          const calls = logged ?? workflow.getAndResetSinkCalls();
+          logged = null;
+          return calls;
+        },
         dispose: () => workflow.dispose(),
       };
     },

@@ -56,7 +56,8 @@ test('many that take turns are none that is stuck, and a machine that stood stil
 
 test('one that fails is not under way any more, and nothing is looked at when all is over', async () => {
   const stuck: string[] = [];
-  const failing = { activate: async () => Promise.reject(new Error('thread exited')) } as unknown as Workflow;
+  const exited = (): Promise<never> => Promise.reject(new Error('thread exited'));
+  const failing: Workflow = { activate: exited, getAndResetSinkCalls: exited, dispose: exited };
   const creator: WorkflowCreator = { createWorkflow: async () => failing, destroy: async () => undefined };
   const watching = watched(creator, (workflowId) => stuck.push(workflowId));
   const workflow = await watching.createWorkflow({ info: { workflowId: 'exec_1' } } as WorkflowCreateOptions);
@@ -64,4 +65,29 @@ test('one that fails is not under way any more, and nothing is looked at when al
   await jest.advanceTimersByTimeAsync(20 * SECONDS);
   await watching.destroy();
   expect([stuck, jest.getTimerCount()]).toEqual([[], 0]);
+});
+
+test('what a workflow logged is asked for with its activation, and handed over once', async () => {
+  const asked: string[] = [];
+  let answer: (completion: object) => void = () => undefined;
+  const workflow = {
+    activate: () => {
+      asked.push('activation');
+      return new Promise((resolve) => (answer = resolve));
+    },
+    getAndResetSinkCalls: () => {
+      asked.push('log');
+      return Promise.resolve([`line ${asked.length}`]);
+    },
+    dispose: async () => undefined,
+  } as unknown as Workflow;
+  const watching = watched({ createWorkflow: async () => workflow, destroy: async () => undefined }, () => undefined);
+  const created = await watching.createWorkflow({ info: { workflowId: 'exec_1' } } as WorkflowCreateOptions);
+  const activation = created.activate({});
+  expect(asked).toEqual(['activation', 'log']);
+  answer({});
+  await activation;
+  expect(await created.getAndResetSinkCalls()).toEqual(['line 2']);
+  expect(await created.getAndResetSinkCalls()).toEqual(['line 3']);
+  await watching.destroy();
 });
