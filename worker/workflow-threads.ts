@@ -1,4 +1,4 @@
-/** The way to the thread of the workflows: no watchdog for each call but one watch over all, and one trip where the library makes two. */
+/** The way to the thread of the workflows: one watch over all calls instead of a watchdog for each, and no second trip. */
 import { Worker, type CompiledWorkerOptions, type Logger } from '@temporalio/worker';
 import type { WorkflowCreator } from '@temporalio/worker/lib/workflow/interface';
 import type { WorkflowBundleWithSourceMapAndFilename as Bundle } from '@temporalio/worker/lib/workflow/workflow-worker-thread/input';
