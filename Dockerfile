@@ -26,4 +26,4 @@ COPY deploy/healthy.js ./deploy/healthy.js
 USER 1000:1000
 EXPOSE 3000 9464
 STOPSIGNAL SIGTERM
-CMD ["node", "--min-semi-space-size=32", "--max-semi-space-size=32", "--no-flush-bytecode", "dist/src/main.js"]
+CMD ["node", "--min-semi-space-size=32", "--max-semi-space-size=64", "--heap-growing-percent=150", "--no-flush-bytecode", "dist/src/main.js"]
