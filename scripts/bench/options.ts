@@ -19,7 +19,7 @@ const ROWS_MAX = 10_000_000;
 const USAGE = `npm run bench -- [T1 T3 …] [--runs N] [--rows N] [--short] [--write] [--profile FOLDER]
 
   T1 T3 …           measure these only: ${BUDGETS.join(', ')}; all but T14 when none is named
-  --runs N          executions per side one after another; eight times as many at 50 at once (default ${RUNS_DEFAULT})
+  --runs N          gates per side; three times as many executions one after another, eight times at 50 at once (default ${RUNS_DEFAULT})
   --rows N          tickets of the large lists in T10 and T11 (default ${ROWS_DEFAULT})
   --short           T14 over two windows of a minute instead of ten
   --write           keep the figures in docs/benchmarks instead of .signalbox/bench

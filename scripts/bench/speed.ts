@@ -6,19 +6,24 @@ import type { Budget } from './options';
 import { cpuPair, playDuel, rateOf, type Side } from './rounds';
 import type { Stage } from './stage';
 
-const LATENCY_ROUNDS = 20;
+/** Rounds of five: the machine is now a tenth faster and now a tenth slower, for longer than they take. */
+const LATENCY_ROUNDS = 60;
+const LATENCY_FACTOR = 3;
+const GATE_ROUNDS = 20;
 const LOAD_ROUNDS = 4;
 const LOAD_FACTOR = 8;
 const CONCURRENCY = 50;
 const BARE_MS_MAX = 300_000;
-const WARM_UP_SHARE = 0.25;
-/** V8 is busy compiling for the first thousand executions of a process, which no process that serves for long is. */
-const SERVED_FACTOR = 8;
+/**
+ * V8 is busy compiling for the first two thousand executions of a process, which no process that serves for long is; and
+ * again for the first hundred when it turns from many at once to one at a time.
+ */
+const SERVED_FACTOR = 20;
 /** The engine comes back to each task and activity when its ten seconds are over: whoever plays then would pay for it. */
 const LOAD_REST_MS = 12_000;
 
 /** Requests per run that all of this makes at the most, for keys enough. */
-export const REQUESTS_PER_RUN = 150;
+export const REQUESTS_PER_RUN = 250;
 
 const playBare = (stage: Stage, round: BareRound): Promise<Played> => stage.bareClient.ask<Played>(round, BARE_MS_MAX);
 
@@ -56,9 +61,9 @@ async function measureLatency(stage: Stage, runs: number, what: { budget: 'T1' |
   const sides = await playDuel(stage.groups, {
     ours: (count) => stage.product.single(match.shape, count),
     bare: (count) => playBare(stage, { shape: match.bare, runs: count, concurrency: 1 }),
-    runs,
+    runs: runs * LATENCY_FACTOR,
     rounds: LATENCY_ROUNDS,
-    warmUp: Math.ceil(runs * WARM_UP_SHARE),
+    warmUp: runs,
   });
   return {
     budget,
@@ -123,7 +128,7 @@ async function measureGate(stage: Stage, runs: number): Promise<Figure[]> {
       }),
     bare: (count) => playBare(stage, { shape: 'gated', runs: count, concurrency: 1 }),
     runs,
-    rounds: LATENCY_ROUNDS,
+    rounds: GATE_ROUNDS,
     warmUp: 0,
   });
   const bare = median(sides.bare.latencies);
@@ -177,7 +182,7 @@ export async function measureSpeed(
   ] as const) {
     if (!only.has(budget)) continue;
     await warmedUp(match);
-    log(`bench: ${budget}, ${match.name}, ${runs} executions per side`);
+    log(`bench: ${budget}, ${match.name}, ${runs * LATENCY_FACTOR} executions per side`);
     figures.push(await measureLatency(stage, runs, { budget, match }));
   }
   if (only.has('T4')) {
