@@ -77,7 +77,6 @@ async function runEffect(run: Run, { step, following, alone }: Turn): Promise<nu
   const input = stepInput(run, step, following);
   try {
     if (isOutside(step.type)) run.effect = { slot: step.slot, started_at: workflowNow().toISOString() };
-    // Not left to functions between: the engine's library traces every promise, at the cost of a stack trace each.
     const given = await (isOutside(step.type) ? runOutside(step, step.type, input) : records.setVariables(input));
     const result = isOurs(given) ? given : await records.recordByHand({ ...input, given });
     run.effect = null;

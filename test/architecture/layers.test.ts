@@ -130,7 +130,7 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
   worker: {
     at: /^worker\//,
     uses: ['activities', 'process', 'engine', 'events', 'providers', 'contracts'],
-    packages: ['@temporalio/worker', '@temporalio/common', 'node:*'],
+    packages: ['@temporalio/worker', '@temporalio/worker/lib/workflow/threaded-vm', '@temporalio/common', 'node:*'],
   },
 
   // Engine and store for development: works before anything of the product does.

@@ -1,4 +1,5 @@
-/** A workflow that never yields: its worker says which one it is and ends, and the next worker serves all others. */
+/** The thread of the workflows: it keeps no call stacks, and one workflow that never yields ends its worker, not others. */
+import { WorkflowFailedError } from '@temporalio/client';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,13 +15,13 @@ let engine: Engine;
 let worker: Awaited<ReturnType<typeof startWorker>>;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'signalbox-stuck-'));
+  folder = mkdtempSync(join(tmpdir(), 'signalbox-thread-'));
   const bundle = join(folder, 'bundle.js');
-  const workflowsPath = require.resolve('../support/endless-workflows');
+  const workflowsPath = require.resolve('../support/thread-workflows');
   const { code } = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') });
   writeFileSync(bundle, code);
   const shared = joinStack();
-  worker = await startWorker(shared.address, 'stuck', { WORKFLOW_BUNDLE: bundle });
+  worker = await startWorker(shared.address, 'thread', { WORKFLOW_BUNDLE: bundle });
   await shared.close();
   engine = connectEngine(readConfig(worker.env).temporal);
 }, 120_000);
@@ -38,7 +39,19 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-test('the worker names it and ends; with it terminated, the next one goes on with the others', async () => {
+test('nothing is written down for each promise, and the stack of an error names the source', async () => {
+  const { workflow } = engine.client;
+  const { taskQueue } = engine;
+  const waiting = await workflow.start('waiting', { workflowId: newId('exec'), taskQueue });
+  await expect(waiting.query('__stack_trace')).rejects.toThrow('stack traces are not enabled');
+  await waiting.terminate();
+  const failing = await workflow.start('failing', { workflowId: newId('exec'), taskQueue });
+  const error: unknown = await failing.result().catch((failed: unknown) => failed);
+  expect(error).toBeInstanceOf(WorkflowFailedError);
+  expect((error as WorkflowFailedError).cause?.stack).toMatch(/thread-workflows\.ts:\d+:\d+/);
+});
+
+test('of one that never yields the worker tells the id and ends; with it terminated, the next one goes on with the others', async () => {
   const { workflow } = engine.client;
   const { taskQueue } = engine;
   const [endless, quick] = [newId('exec'), newId('exec')];

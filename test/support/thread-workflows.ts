@@ -1,0 +1,20 @@
+/** Workflows that show what the thread they run in does and does not do. */
+import { ApplicationFailure, condition } from '@temporalio/workflow';
+
+/** Never comes back. */
+export async function endless(): Promise<never> {
+  for (;;);
+}
+
+/** Comes back at once. */
+export async function quick(): Promise<string> {
+  return 'done';
+}
+
+/** Waits for ever. */
+export const waiting = (): Promise<void> => condition(() => false);
+
+/** Fails at once. */
+export async function failing(): Promise<never> {
+  throw ApplicationFailure.nonRetryable('on purpose');
+}
