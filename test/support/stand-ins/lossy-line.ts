@@ -4,8 +4,11 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 export interface LossyLine {
   /** The address by this line. */
   readonly uri: string;
-  /** Breaks the line instead of passing the reply to the next command that holds this text. */
-  loseReplyTo(text: string): void;
+  /**
+   * Breaks the line instead of passing the reply to the next command that holds these texts. One that tells the command
+   * apart from what the process behind the line does for others belongs to them.
+   */
+  loseReplyTo(...texts: string[]): void;
   /** Breaks the line instead of passing on the next command that holds this text, so that it is not done. */
   refuse(text: string): void;
   /** Passes no reply on until told to; connections stay open. */
@@ -25,7 +28,7 @@ export const commandOn = (collection: string, command: string): string =>
 export async function startLossyLine(uri: string, ownPort = 0): Promise<LossyLine> {
   const { hostname, port } = new URL(uri.replace(/^mongodb:/, 'http:'));
   const sockets = new Set<Socket>();
-  let wanted: string | null = null;
+  let wanted: string[] | null = null;
   let unwanted: string | null = null;
   let lost = 0;
   let isSilent = false;
@@ -50,7 +53,7 @@ export async function startLossyLine(uri: string, ownPort = 0): Promise<LossyLin
         end();
         return;
       }
-      if (wanted !== null && chunk.includes(wanted)) {
+      if (wanted?.every((text) => chunk.includes(text))) {
         wanted = null;
         isLosing = true;
       }
@@ -75,8 +78,8 @@ export async function startLossyLine(uri: string, ownPort = 0): Promise<LossyLin
   const { port: own } = server.address() as AddressInfo;
   return {
     uri: uri.replace(`${hostname}:${port}`, `127.0.0.1:${own}`),
-    loseReplyTo: (text) => {
-      wanted = text;
+    loseReplyTo: (...texts) => {
+      wanted = texts;
     },
     refuse: (text) => {
       unwanted = text;
