@@ -38,10 +38,13 @@ const asOwner = (method: string, path: string, body?: unknown, headers = {}): Pr
   return request(api.baseUrl, { method, path, body, headers: { cookie, 'x-csrf-token': csrfToken, ...headers } });
 };
 
-/** The same call twice: the first is done, and the reply to its write is lost. */
-async function repeated(write: string | string[], call: () => Promise<Answer>): Promise<Answer> {
+/**
+ * The same call twice: the first is done, and the reply to its write is lost. The write is told by the record it is of,
+ * because the API makes some of the same commands for other orgs, as to pace their deliveries.
+ */
+async function repeated(write: readonly [command: string, id: string], call: () => Promise<Answer>): Promise<Answer> {
   const before = api.line.lost();
-  api.line.loseReplyTo(...[write].flat());
+  api.line.loseReplyTo(...write);
   const first = await call();
   expect([first.status, api.line.lost() - before]).toEqual([503, 1]);
   return call();
@@ -92,7 +95,7 @@ test('a change of an agent that names its version is repeated although the first
   const made = await api.org.call('POST', '/agents/api/agents', definitionWith([VARIABLES]));
   const id = text(made.body['id']);
   const activate = () => api.org.call('PUT', `/agents/api/agents/${id}`, { status: 'active' }, ifMatch(made));
-  const again = await repeated(commandOn('agents', 'findAndModify'), activate);
+  const again = await repeated([commandOn('agents', 'findAndModify'), id], activate);
   expect([again.status, text(again.body['status'])]).toEqual([200, 'active']);
   expect((await activate()).status).toBe(412);
   expect(await actionsOf(id)).toEqual(['agent.created', 'agent.activated']);
@@ -104,7 +107,7 @@ const newWebhook = async (): Promise<Answer> =>
 test('the deletion of a webhook that was done without an answer is answered and recorded by its repeat, once', async () => {
   const id = text((await newWebhook()).body['id']);
   const remove = () => api.org.call('DELETE', `/console/api/webhooks/${id}`);
-  expect((await repeated(commandOn('webhooks', 'delete'), remove)).status).toBe(204);
+  expect((await repeated([commandOn('webhooks', 'delete'), id], remove)).status).toBe(204);
   expect((await remove()).status).toBe(404);
   expect(await actionsOf(id)).toEqual(['webhook.created', 'webhook.deleted']);
   expect(text((await trailOf(id))[1]?.['target']?.['name'])).toBe('hooks.example');
@@ -115,8 +118,7 @@ test('a change of a webhook that was done without an answer is recorded by its r
   const id = text(made.body['id']);
   const change = { eventTypes: ['psa:ticket.*'] };
   const update = () => api.org.call('PATCH', `/console/api/webhooks/${id}`, change, ifMatch(made));
-  // The API also paces deliveries of other orgs, by the same command.
-  const write = [commandOn('webhooks', 'findAndModify'), id];
+  const write = [commandOn('webhooks', 'findAndModify'), id] as const;
   const again = await repeated(write, update);
   expect([again.status, again.body['version']]).toEqual([200, 2]);
   expect((await update()).status).toBe(412);
@@ -130,14 +132,14 @@ test('changes of a key that were done without an answer are recorded by their re
   expect(made.status).toBe(201);
   const id = text(made.body['id']);
   const path = `/console/api/api-keys/${id}`;
-  const write = commandOn('api_keys', 'findAndModify');
+  const write = [commandOn('api_keys', 'findAndModify'), id] as const;
   const rename = () => asOwner('PATCH', path, { name: 'Two' });
   const again = await repeated(write, rename);
   expect([again.status, again.body['version']]).toEqual([200, 2]);
   const widen = () => asOwner('PATCH', path, { scopes: ['PSA', 'RMM'] }, ifMatch(again));
   expect((await repeated(write, widen)).status).toBe(200);
   const revoke = () => asOwner('DELETE', path);
-  expect((await repeated(commandOn('api_keys', 'update'), revoke)).status).toBe(204);
+  expect((await repeated([commandOn('api_keys', 'update'), id], revoke)).status).toBe(204);
   expect((await trailOf(id)).map(({ action, details }) => [action, details?.['fields']])).toEqual([
     ['api_key.created', undefined],
     ['api_key.updated', ['name']],
@@ -175,7 +177,7 @@ test('a cancel that was done without an answer is recorded by its repeat, once',
   const agent = await gated();
   const { execution: id } = await waiting();
   const cancel = () => api.org.call('POST', `/agents/api/executions/${id}/cancel`);
-  const again = await repeated(commandOn('executions', 'findAndModify'), cancel);
+  const again = await repeated([commandOn('executions', 'findAndModify'), id], cancel);
   expect([again.status, text(again.body['status'])]).toEqual([200, 'cancelled']);
   expect((await cancel()).status).toBe(200);
   expect((await trailOf(id)).map(({ action, details }) => [action, details])).toEqual([
@@ -211,7 +213,7 @@ test('a decision that was done without an answer is recorded, goes on and is ans
   const agent = await gated();
   const { execution, approval } = await waiting();
   const decide = () => api.org.call('POST', `/agents/api/approvals/${approval}/decision`, { decision: 'approved' });
-  const again = await repeated(commandOn('approvals', 'findAndModify'), decide);
+  const again = await repeated([commandOn('approvals', 'findAndModify'), approval], decide);
   expect([again.status, text(again.body['status'])]).toEqual([200, 'approved']);
   await waitForExecution(api.org, execution, ['completed']);
   expect(await actionsOf(approval)).toEqual(['approval.approved']);

@@ -4,10 +4,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 export interface LossyLine {
   /** The address by this line. */
   readonly uri: string;
-  /**
-   * Breaks the line instead of passing the reply to the next command that holds these texts. One that tells the command
-   * apart from what the process behind the line does for others belongs to them.
-   */
+  /** Breaks the line instead of passing the reply to the next command that holds all of these texts. */
   loseReplyTo(...texts: string[]): void;
   /** Breaks the line instead of passing on the next command that holds this text, so that it is not done. */
   refuse(text: string): void;
