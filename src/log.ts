@@ -1,4 +1,5 @@
 /** One JSON line per fact, written by hand: a general logger is the dearest middleware of a request. */
+import { isNativeError } from 'node:util/types';
 
 const LEVELS = { debug: 10, info: 20, warn: 30, error: 40, silent: 90 } as const;
 type Level = keyof typeof LEVELS;
@@ -14,15 +15,18 @@ export interface Log {
 /** API keys and webhook secrets never reach the log, whatever field they came in. Those of webhooks are Base64. */
 const SECRETS = /\b(plat_|mail_key_|whsec_)[A-Za-z0-9+/=]{6,}/g;
 
+/** Whether something is an error, of whatever context: those of workflows have classes of their own. */
+export const isError = (value: unknown): value is Error => value instanceof Error || isNativeError(value);
+
 const describe = (value: unknown): unknown =>
-  value instanceof Error
+  isError(value)
     ? { name: value.name, message: value.message, stack: value.stack, cause: describe(value.cause) }
     : value;
 
 /** Errors where log lines have them: a replacer would be called for every value of every line. */
 function shown(fields: Fields): Fields {
   for (const name in fields) {
-    if (fields[name] instanceof Error)
+    if (isError(fields[name]))
       return Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, describe(value)]));
   }
   return fields;

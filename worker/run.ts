@@ -11,7 +11,7 @@ import { createActivities } from '../activities';
 import type { Deps } from '../activities/deps';
 import { payloadCodecsOf } from '../src/engine/payload-codec';
 import { sdkLines } from './sdk-log';
-import { workerWith } from './workflow-threads';
+import { workerWith } from './workflow-context';
 
 /** The engine library's own log lines go where ours go; its process signals are left to us. */
 export function installRuntime(log: Deps['log'], isEngineAnswering: () => Promise<boolean>): void {
@@ -44,7 +44,7 @@ interface WorkerParts {
 /** Creates the worker; it takes work once it is run. */
 export function createWorker(deps: Deps, { connection, bundlePath }: WorkerParts): Promise<Worker> {
   const { temporal } = deps.config;
-  return workerWith(deps.log).create({
+  return workerWith(deps.config.logLevel).create({
     connection,
     namespace: temporal.namespace,
     taskQueue: temporal.taskQueue,

@@ -1,6 +1,6 @@
 /** Lines of the engine's library, as this product's log has them. */
 import type { LogLevel } from '@temporalio/worker';
-import type { Fields, Log } from '../src/log';
+import { isError, type Fields, type Log } from '../src/log';
 
 const LEVELS = { TRACE: 'debug', DEBUG: 'debug', INFO: 'debug', WARN: 'warn', ERROR: 'error' } as const;
 
@@ -18,12 +18,11 @@ interface Line {
  * it, so nobody has to be called. What failed within the product carries its cause.
  */
 function outcomeOf(error: unknown): Fields | null {
-  if (!(error instanceof Error)) return null;
-  // On its way out of a workflow's thread an error loses its class; what is left of it is at the head of its stack.
-  const [kind] = (error.stack ?? '').split(':', 1);
+  // Those of workflows are of classes of their own, which have the same names.
+  if (!isError(error)) return null;
   // The activity has a line of its own.
-  if (kind === 'ActivityFailure') return { why: error.cause instanceof Error ? error.cause.message : error.message };
-  if (kind !== 'ApplicationFailure' || error.cause) return null;
+  if (error.name === 'ActivityFailure') return { why: isError(error.cause) ? error.cause.message : error.message };
+  if (error.name !== 'ApplicationFailure' || error.cause) return null;
   const { type } = error as { type?: unknown };
   return { ...(typeof type === 'string' ? { code: type } : {}), why: error.message };
 }

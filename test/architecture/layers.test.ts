@@ -108,7 +108,7 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
   base: {
     at: /^src\/(clock|config|config-values|context|log|loop)\.ts/,
     uses: [],
-    packages: ['node:net', 'node:timers/promises'],
+    packages: ['node:net', 'node:timers/promises', 'node:util/types'],
   },
   process: {
     at: /^src\/process\.ts/,
@@ -129,8 +129,8 @@ const LAYERS: Record<string, { at: RegExp; uses: readonly string[]; packages: re
   },
   worker: {
     at: /^worker\//,
-    uses: ['activities', 'process', 'engine', 'events', 'providers', 'contracts'],
-    packages: ['@temporalio/worker', '@temporalio/worker/lib/workflow/threaded-vm', '@temporalio/common', 'node:*'],
+    uses: ['base', 'activities', 'process', 'engine', 'events', 'providers', 'contracts'],
+    packages: ['@temporalio/worker', '@temporalio/worker/lib/workflow/reusable-vm', '@temporalio/common', 'node:*'],
   },
 
   // Engine and store for development: works before anything of the product does.

@@ -1,6 +1,7 @@
 /** What the process said is written, whatever ends it, and secrets are not said. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { runInNewContext } from 'node:vm';
 import { mintWebhookSecret } from '../../../src/domain/webhooks/signature';
 import { createLog } from '../../../src/log';
 
@@ -29,6 +30,23 @@ test.each([
   const lines = await linesOf(LINES.replace('END', end));
   expect(lines.map(({ msg }) => msg)).toEqual(['first', 'second', 'third']);
   expect(lines[2]).toMatchObject({ level: 'error', key: 'plat_[redacted]' });
+});
+
+test('an error is written with its stack and what caused it, whichever context it is of', () => {
+  const own = new TypeError('outer', { cause: new RangeError('inner') });
+  const other: unknown = runInNewContext("new TypeError('outer', { cause: new RangeError('inner') })");
+  for (const error of [own, other]) {
+    let said = '';
+    createLog('info', (line) => (said += line)).error('failed', { error });
+    expect(JSON.parse(said)).toMatchObject({
+      error: {
+        name: 'TypeError',
+        message: 'outer',
+        stack: expect.stringMatching(/^TypeError: outer\n    at /) as string,
+        cause: { name: 'RangeError', message: 'inner' },
+      },
+    });
+  }
 });
 
 test('of a webhook secret nothing is said, whichever Base64 letters it has', () => {

@@ -1,10 +1,18 @@
 /** What operators read of failures that the engine's library tells of. */
 import { ActivityFailure, ApplicationFailure } from '@temporalio/common';
+import { runInNewContext } from 'node:vm';
 import { createLog } from '../../../src/log';
 import { lineOf, sdkLines } from '../../../worker/sdk-log';
 
-/** What is left of an error that came out of a workflow's thread. */
-const fromThread = (error: Error): Error => structuredClone(error);
+/** The same error as a workflow throws it, whose context has classes of its own. */
+function fromWorkflow(error: Error): Error {
+  const { name, message, cause } = error;
+  const own: object = Object.assign({}, error, cause instanceof Error && { cause: fromWorkflow(cause) });
+  const made = runInNewContext('({ name, message, own }) => Object.assign(new Error(message), { name }, own)') as (
+    parts: object,
+  ) => Error;
+  return made({ name, message, own });
+}
 
 const denied = () => ApplicationFailure.create({ type: 'approval_denied', message: 'Step gate was denied.' });
 const broken = () =>
@@ -17,10 +25,10 @@ const failedStep = () =>
   new ActivityFailure('Activity task failed', 'httpRequest', '1', 'MAXIMUM_ATTEMPTS_REACHED', 'w', denied());
 
 test('that a gate was denied is a line without a stack that calls nobody', () => {
-  const { level, fields } = lineOf('WARN', { error: fromThread(denied()), workflowId: 'exe_1' });
+  const { level, fields } = lineOf('WARN', { error: fromWorkflow(denied()), workflowId: 'exe_1' });
   expect({ level, fields }).toEqual({
     level: 'info',
-    fields: { sdk: true, why: 'Step gate was denied.', workflow_id: 'exe_1' },
+    fields: { sdk: true, code: 'approval_denied', why: 'Step gate was denied.', workflow_id: 'exe_1' },
   });
 });
 
@@ -29,7 +37,7 @@ test('an attempt that failed tells its code, and an execution that a step has fa
     level: 'info',
     fields: { sdk: true, code: 'approval_denied', why: 'Step gate was denied.', activity: 'httpRequest' },
   });
-  expect(lineOf('WARN', { error: fromThread(failedStep()) })).toMatchObject({
+  expect(lineOf('WARN', { error: fromWorkflow(failedStep()) })).toMatchObject({
     level: 'info',
     fields: { sdk: true, why: 'Step gate was denied.' },
   });
@@ -38,6 +46,10 @@ test('an attempt that failed tells its code, and an execution that a step has fa
 test('what failed within the product is a warning with everything there is', () => {
   const error = broken();
   expect(lineOf('WARN', { error })).toEqual({ level: 'warn', fields: { sdk: true, error } });
+  expect(lineOf('WARN', { error: fromWorkflow(error) })).toMatchObject({
+    level: 'warn',
+    fields: { error: { message: error.message } },
+  });
   const other = new TypeError('y');
   expect(lineOf('ERROR', { error: other })).toEqual({ level: 'error', fields: { sdk: true, error: other } });
   expect(lineOf('WARN', {})).toEqual({ level: 'warn', fields: { sdk: true } });

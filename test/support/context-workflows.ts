@@ -1,4 +1,4 @@
-/** Workflows that show what the thread they run in does and does not do. */
+/** Workflows that show what the context they run in does and does not do. */
 import { ApplicationFailure, condition } from '@temporalio/workflow';
 
 /** Never comes back. */
@@ -17,4 +17,10 @@ export const waiting = (): Promise<void> => condition(() => false);
 /** Fails at once. */
 export async function failing(): Promise<never> {
   throw ApplicationFailure.nonRetryable('on purpose');
+}
+
+/** Leaves a promise behind that nobody looks at when it fails; that is a bug, so its task is tried again and again. */
+export async function careless(): Promise<void> {
+  void Promise.reject(new Error('nobody looks'));
+  await condition(() => false);
 }

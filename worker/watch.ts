@@ -1,0 +1,84 @@
+/**
+ * A watch over the thread that everything of a worker runs on, workflows among it. One that no longer yields answers
+ * nobody: no task, no question after its health, no signal to stop.
+ */
+import { url as debuggerUrl } from 'node:inspector';
+import { Worker as Thread } from 'node:worker_threads';
+
+const LOOK_MS = 1_000;
+/** After ten seconds the engine gives a workflow's task to somebody else. Looks are counted: a machine may stand still. */
+const LOOKS_MAX = 10;
+const ID_BYTES = 256;
+
+/** What the watched thread tells the one that watches, in memory of both: its pulse, and the workflow it is at. */
+interface Board {
+  pulse: Int32Array;
+  idLength: Int32Array;
+  id: Buffer;
+}
+
+/** Memory for a board. */
+const newBoard = (): SharedArrayBuffer => new SharedArrayBuffer(8 + ID_BYTES);
+
+const boardIn = (memory: SharedArrayBuffer): Board => ({
+  pulse: new Int32Array(memory, 0, 1),
+  idLength: new Int32Array(memory, 4, 1),
+  id: Buffer.from(memory, 8),
+});
+
+/** Looks at the pulse each time it is called, and tells once when it has stood still for ten looks. */
+export function createLook(pulse: () => number, onStandstill: () => void): () => void {
+  let seen = pulse();
+  let looks = 0;
+  return () => {
+    const now = pulse();
+    looks = now === seen ? looks + 1 : 0;
+    seen = now;
+    if (looks === LOOKS_MAX) onStandstill();
+  };
+}
+
+/** In the thread that watches: `onStandstill` gets the id of the workflow that the other thread is at, if it is at one. */
+export function watchOver(memory: SharedArrayBuffer, onStandstill: (workflowId: string | null) => void): void {
+  const { pulse, idLength, id } = boardIn(memory);
+  const look = createLook(
+    () => Atomics.load(pulse, 0),
+    () => {
+      const length = Atomics.load(idLength, 0);
+      onStandstill(length === 0 ? null : id.toString('utf8', 0, length));
+    },
+  );
+  setInterval(look, LOOK_MS);
+}
+
+/** The watched thread's side of it. */
+export interface Watch {
+  /** Calls into the workflow of that id; what it leaves to later turns of the event loop is not the workflow's. */
+  during<T>(workflowId: string, call: () => T): T;
+  stop(): Promise<void>;
+}
+
+/** Starts to watch the calling thread. A debugger may hold it as long as it likes. */
+export function startWatch(logLevel: string): Watch {
+  const memory = newBoard();
+  const { pulse, idLength, id } = boardIn(memory);
+  const timer = setInterval(() => Atomics.add(pulse, 0, 1), LOOK_MS).unref();
+  const thread = debuggerUrl()
+    ? null
+    : new Thread(require.resolve('./watch-thread'), { workerData: { memory, logLevel } });
+  thread?.unref();
+  return {
+    during(workflowId, call) {
+      Atomics.store(idLength, 0, id.write(workflowId, 'utf8'));
+      try {
+        return call();
+      } finally {
+        Atomics.store(idLength, 0, 0);
+      }
+    },
+    async stop() {
+      clearInterval(timer);
+      await thread?.terminate();
+    },
+  };
+}
