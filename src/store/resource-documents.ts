@@ -72,7 +72,8 @@ const shapeOf = (row: Resource): TObject =>
 export const EXTERNAL_REFS_INDEX = 'external_refs';
 
 const TOMBSTONES_INDEX = 'tombstones';
-const DUE_INDEX = 'due';
+/** The index that finds what is due, of all tenants. */
+export const DUE_INDEX = 'due';
 export const OUTBOX_INDEX = 'outbox';
 export const OWES_INDEX = 'owes';
 

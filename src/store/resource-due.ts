@@ -1,7 +1,7 @@
 /** Records whose moment has come, over all tenants: one indexed query per resource, however many tenants there are. */
 import type { AnyRecord, Resource } from '../resources/resource';
 import { idsBut, type Store } from './collection';
-import { documentsOf, toRecord, type ResourceDocument } from './resource-documents';
+import { documentsOf, DUE_INDEX, toRecord, type ResourceDocument } from './resource-documents';
 import type { Place } from './resources';
 
 /** A record a timer has to look at. */
@@ -11,19 +11,22 @@ export interface DueRecord {
   due: Date;
 }
 
-/** The records that are due, the longest due first; none of those in `except`. */
-export async function dueRecords(
-  store: Store,
-  row: Resource,
-  now: Date,
-  { limit, except }: { limit: number; except: readonly string[] },
-): Promise<DueRecord[]> {
-  const documents = await documentsOf(store, row)
+interface Asked {
+  limit: number;
+  except: readonly string[];
+}
+
+/** Asks for what is due. A store left to choose may read all of a collection as long as it is small, and sort it. */
+export const dueQuery = (store: Store, row: Resource, now: Date, { limit, except }: Asked) =>
+  documentsOf(store, row)
     .find({ deletedAt: null, due: { $lte: now }, ...idsBut(except) }, { _out: 0 })
     .sort({ deletedAt: 1, due: 1 })
-    .limit(limit)
-    .lean<ResourceDocument[]>()
-    .exec();
+    .hint(DUE_INDEX)
+    .limit(limit);
+
+/** The records that are due, the longest due first; none of those in `except`. */
+export async function dueRecords(store: Store, row: Resource, now: Date, asked: Asked): Promise<DueRecord[]> {
+  const documents = await dueQuery(store, row, now, asked).lean<ResourceDocument[]>().exec();
   return documents.map((document) => ({
     place: { row, tenantId: document.tenantId },
     record: toRecord(row, document),
