@@ -10,20 +10,24 @@ const LOOK_MS = 1_000;
 const LOOKS_MAX = 10;
 const ID_BYTES = 256;
 
-/** What the watched thread tells the one that watches, in memory of both: its pulse, and the workflow it is at. */
+/** What the watched thread tells the one that watches, in memory of both. */
 interface Board {
   pulse: Int32Array;
+  /** 1 when a debugger may hold it. */
+  debugged: Int32Array;
+  /** The workflow it is at; no bytes when it is at none. */
   idLength: Int32Array;
   id: Buffer;
 }
 
 /** Memory for a board. */
-const newBoard = (): SharedArrayBuffer => new SharedArrayBuffer(8 + ID_BYTES);
+const newBoard = (): SharedArrayBuffer => new SharedArrayBuffer(12 + ID_BYTES);
 
 const boardIn = (memory: SharedArrayBuffer): Board => ({
   pulse: new Int32Array(memory, 0, 1),
-  idLength: new Int32Array(memory, 4, 1),
-  id: Buffer.from(memory, 8),
+  debugged: new Int32Array(memory, 4, 1),
+  idLength: new Int32Array(memory, 8, 1),
+  id: Buffer.from(memory, 12),
 });
 
 /** Looks at the pulse each time it is called, and tells once when it has stood still for ten looks. */
@@ -40,10 +44,11 @@ export function createLook(pulse: () => number, onStandstill: () => void): () =>
 
 /** In the thread that watches: `onStandstill` gets the id of the workflow that the other thread is at, if it is at one. */
 export function watchOver(memory: SharedArrayBuffer, onStandstill: (workflowId: string | null) => void): void {
-  const { pulse, idLength, id } = boardIn(memory);
+  const { pulse, debugged, idLength, id } = boardIn(memory);
   const look = createLook(
     () => Atomics.load(pulse, 0),
     () => {
+      if (Atomics.load(debugged, 0) === 1) return;
       const length = Atomics.load(idLength, 0);
       onStandstill(length === 0 ? null : id.toString('utf8', 0, length));
     },
@@ -58,15 +63,19 @@ export interface Watch {
   stop(): Promise<void>;
 }
 
-/** Starts to watch the calling thread. A debugger may hold it as long as it likes. */
+/** Starts to watch the calling thread. */
 export function startWatch(logLevel: string): Watch {
   const memory = newBoard();
-  const { pulse, idLength, id } = boardIn(memory);
-  const timer = setInterval(() => Atomics.add(pulse, 0, 1), LOOK_MS).unref();
-  const thread = debuggerUrl()
-    ? null
-    : new Thread(require.resolve('./watch-thread'), { workerData: { memory, logLevel } });
-  thread?.unref();
+  const { pulse, debugged, idLength, id } = boardIn(memory);
+  const beat = (): void => {
+    Atomics.add(pulse, 0, 1);
+    // One may come at any time.
+    Atomics.store(debugged, 0, debuggerUrl() ? 1 : 0);
+  };
+  beat();
+  const timer = setInterval(beat, LOOK_MS).unref();
+  const thread = new Thread(require.resolve('./watch-thread'), { workerData: { memory, logLevel } });
+  thread.unref();
   return {
     during(workflowId, call) {
       Atomics.store(idLength, 0, id.write(workflowId, 'utf8'));
@@ -78,7 +87,7 @@ export function startWatch(logLevel: string): Watch {
     },
     async stop() {
       clearInterval(timer);
-      await thread?.terminate();
+      await thread.terminate();
     },
   };
 }

@@ -92,20 +92,22 @@ test('of one that never yields the worker tells the id and ends; with it termina
 }, 90_000);
 
 const WATCH = JSON.stringify(compiled('worker/watch.ts'));
-/** Stands still for a while after it has started the watch; in time for its end it says so. */
-const STANDSTILL = `const { startWatch } = require(${WATCH}); const watch = startWatch('info');
-  setTimeout(() => { for (const end = Date.now() + 13_000; Date.now() < end;); console.log('went on'); process.exit(0); }, 500);`;
+/** Stands still for a while after it has started the watch and done `first`; in time for its end it says so. */
+const standingStill = (first: string): string =>
+  `const { startWatch } = require(${WATCH}); const watch = startWatch('info'); ${first};
+  setTimeout(() => { for (const end = Date.now() + 13_000; Date.now() < end;); console.log('went on'); process.exit(0); }, 1_500);`;
 
-/** What a process with these options for Node said as it stood still, and how it ended. */
-const standstill = (...options: string[]): Promise<{ output: string; signal: string | null }> =>
+/** What such a process said as it stood still, and how it ended. */
+const standstill = (first: string): Promise<{ output: string; signal: string | null }> =>
   new Promise((resolve) => {
-    const child = execFile(process.execPath, [...options, '-e', STANDSTILL], (_error, output) =>
+    const child = execFile(process.execPath, ['-e', standingStill(first)], (_error, output) =>
       resolve({ output, signal: child.signalCode }),
     );
   });
 
-test('whatever else holds up a worker ends it as well, unless it is a debugger that may', async () => {
-  const [held, debugged] = await Promise.all([standstill(), standstill('--inspect=127.0.0.1:0')]);
+test('whatever else holds up a worker ends it as well, unless a debugger came, which may', async () => {
+  const opened = "require('node:inspector').open(0, '127.0.0.1')";
+  const [held, debugged] = await Promise.all([standstill(''), standstill(opened)]);
   expect(held.signal).toBe('SIGKILL');
   expect(JSON.parse(held.output)).toMatchObject({
     level: 'error',
