@@ -16,7 +16,9 @@ export interface Log {
 const SECRETS = /\b(plat_|mail_key_|whsec_)[A-Za-z0-9+/=]{6,}/g;
 
 /** Whether something is an error, of whatever context: those of workflows have classes of their own. */
-export const isError = (value: unknown): value is Error => value instanceof Error || isNativeError(value);
+export const isError = (value: unknown): value is Error =>
+  // Most of what is asked is no object, and a call out of JavaScript for each field would double what a line costs.
+  value instanceof Error || (typeof value === 'object' && isNativeError(value));
 
 const describe = (value: unknown): unknown =>
   isError(value)

@@ -8,7 +8,6 @@ import { Worker as Thread } from 'node:worker_threads';
 const LOOK_MS = 1_000;
 /** After ten seconds the engine gives a workflow's task to somebody else. Looks are counted: a machine may stand still. */
 const LOOKS_MAX = 10;
-const ID_BYTES = 256;
 
 /** What the watched thread tells the one that watches, in memory of both. */
 interface Board {
@@ -20,14 +19,15 @@ interface Board {
   id: Buffer;
 }
 
-/** Memory for a board. */
-const newBoard = (): SharedArrayBuffer => new SharedArrayBuffer(12 + ID_BYTES);
+const MARKS_BYTES = 12;
+/** Longer than the ids of this product. */
+const ID_BYTES = 256;
 
 const boardIn = (memory: SharedArrayBuffer): Board => ({
   pulse: new Int32Array(memory, 0, 1),
   debugged: new Int32Array(memory, 4, 1),
   idLength: new Int32Array(memory, 8, 1),
-  id: Buffer.from(memory, 12),
+  id: Buffer.from(memory, MARKS_BYTES),
 });
 
 /** Looks at the pulse each time it is called, and tells once when it has stood still for ten looks. */
@@ -65,7 +65,7 @@ export interface Watch {
 
 /** Starts to watch the calling thread. */
 export function startWatch(logLevel: string): Watch {
-  const memory = newBoard();
+  const memory = new SharedArrayBuffer(MARKS_BYTES + ID_BYTES);
   const { pulse, debugged, idLength, id } = boardIn(memory);
   const beat = (): void => {
     Atomics.add(pulse, 0, 1);

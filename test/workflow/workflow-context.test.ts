@@ -5,6 +5,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { waitUntilDead } from '../../scripts/services/processes';
 import { readConfig } from '../../src/config';
 import { newId } from '../../src/domain/ids';
 import { connectEngine, type Engine } from '../../src/engine/connect';
@@ -32,14 +33,6 @@ afterAll(async () => {
   await worker.process.stop();
   rmSync(folder, { recursive: true });
 });
-
-const isAlive = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-};
 
 test('nothing is written down for each promise, and the stack of an error names the source', async () => {
   const { workflow } = engine.client;
@@ -84,7 +77,7 @@ test('of one that never yields the worker tells the id and ends; with it termina
     { timeoutMs: 30_000, what: 'the worker to notice' },
   );
   expect(JSON.parse(said)).toMatchObject({ level: 'error', workflow_id: endless });
-  await waitFor(async () => !isAlive(pid), { timeoutMs: 5_000, what: 'the worker to end' });
+  expect(await waitUntilDead([pid], 5_000)).toBe(true);
   const handle = await workflow.start('quick', { workflowId: quick, taskQueue });
   await workflow.getHandle(endless).terminate();
   await worker.process.start();
