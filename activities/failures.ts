@@ -1,5 +1,5 @@
 /** Errors of the outside and of our own store → what Temporal should do about them. */
-import { activityInfo, ApplicationFailure, CancelledFailure } from '@temporalio/activity';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/activity';
 import type { Tried } from '../src/contracts/messages';
 import { TextError } from '../src/domain/text';
 import { ProviderError } from '../src/providers/error';
@@ -54,9 +54,11 @@ function counted(failure: ApplicationFailure, tried: Tried, attemptsMax: number)
   return withTried(final, tried);
 }
 
-/** Turns what a step's attempt threw into a failure; the last allowed attempt fails for good. */
-export function effectFailure(thrown: unknown, attemptsMax: number): unknown {
-  const tried: Tried = { attempts: activityInfo().attempt };
+/**
+ * Turns what a step's attempt threw into a failure; the last allowed attempt fails for good. What only waits for our own
+ * records is answered as it came.
+ */
+export function effectFailure(thrown: unknown, tried: Tried, attemptsMax: number): unknown {
   if (isStoreRefusal(thrown)) return withTried(unkeepable(thrown), tried);
   if (thrown instanceof CancelledFailure || isOfStore(thrown)) return thrown;
   const error = unrenderable(thrown);

@@ -5,14 +5,14 @@ import {
   cancellationDetails,
   CancelledFailure,
   cancellationSignal,
-  heartbeat,
 } from '@temporalio/activity';
-import type { StepInput, StepResult, Tried } from '../src/contracts/messages';
+import type { StepInput, StepResult } from '../src/contracts/messages';
 import type { StepOf, StepType } from '../src/contracts/step';
 import { durationMs } from '../src/domain/durations';
 import { writeAttempt, writeStart } from '../src/store/execution-progress';
 import { writeCutOff } from '../src/store/execution-writes';
 import { hasEnded, type ExecutionRecord } from '../src/store/executions';
+import { attemptNumber, beat, beginCount, leaveOut } from './attempts';
 import type { Deps } from './deps';
 import { effectFailure, permanent } from './failures';
 import { refuseUnkeepable } from './keepable';
@@ -28,6 +28,7 @@ export interface StepRun<Type extends StepType> extends SoFar {
   key: string;
   input: StepInput;
   signal: AbortSignal;
+  /** From one, as `attemptNumber` counts. */
   attempt: number;
   /** How long the attempt may take by the step's own word. The engine's limit is longer: what it ends, nobody counts. */
   limits: { timeoutMs?: number };
@@ -75,12 +76,19 @@ interface Options<Type extends StepType> {
 
 /** An attempt that a cancel broke off may have arrived: the trace must not say that the step never ran. */
 async function noteCutOff(deps: Deps, { execution_id: id, slot: index }: StepInput): Promise<void> {
-  const { attempt, scheduledTimestampMs: begunMs } = activityInfo();
+  const { scheduledTimestampMs: begunMs } = activityInfo();
   const why = cancellationDetails();
   // A worker that shuts down leaves the step to another one.
   if (!why?.cancelRequested && !why?.notFound) return;
   const startedAt = new Date(begunMs);
-  const step = { id, index, startedAt, now: deps.clock.now(), attempts: attempt, onlyCancelled: !why.cancelRequested };
+  const step = {
+    id,
+    index,
+    startedAt,
+    now: deps.clock.now(),
+    attempts: attemptNumber(),
+    onlyCancelled: !why.cancelRequested,
+  };
   await patiently(() => writeCutOff(deps.store, step));
   deps.cache.drop(id);
 }
@@ -88,12 +96,23 @@ async function noteCutOff(deps: Deps, { execution_id: id, slot: index }: StepInp
 /** Shows why the step is tried again. What cannot be shown now is shown by the next attempt, or by the end. */
 async function noteRetry(deps: Deps, { execution_id: id, slot: index }: StepInput, failure: unknown): Promise<void> {
   if (!(failure instanceof ApplicationFailure) || failure.nonRetryable) return;
-  const { attempt: attempts, scheduledTimestampMs: begunMs } = activityInfo();
+  const { scheduledTimestampMs: begunMs } = activityInfo();
   const error = { code: failure.type ?? 'step_failed', message: failure.message };
-  const failed = { id, index, startedAt: new Date(begunMs), attempts, error };
+  const failed = { id, index, startedAt: new Date(begunMs), attempts: attemptNumber(), error };
   await writeAttempt(deps.store, failed).catch((cause: unknown) => {
     deps.log.warn('an attempt is not shown', { execution: id, error: cause });
   });
+}
+
+/** What the engine is told of an attempt that threw, and what its step's record is. */
+async function failureOf(deps: Deps, input: StepInput, error: unknown, attemptsMax: number): Promise<unknown> {
+  const failure = effectFailure(error, { attempts: attemptNumber() }, attemptsMax);
+  // One that was broken off may have reached the outside, so it counts.
+  if (error instanceof CancelledFailure) await noteCutOff(deps, input);
+  else if (failure !== error) await noteRetry(deps, input, failure);
+  // What we wait for ourselves is no failure of the step.
+  else leaveOut();
+  return failure;
 }
 
 type Work<Type extends StepType> = (run: StepRun<Type>) => Promise<Effect>;
@@ -170,7 +189,6 @@ export async function runStep<Type extends StepType>(
     refuseFailed(record, input.slot);
     const { path, step } = stepOf(record, input.slot);
     attemptsMax = step.retry?.max_attempts ?? attemptsMax;
-    const { attempt } = activityInfo();
     const run: StepRun<Type> = {
       ...soFar,
       step: step as StepOf<Type>,
@@ -178,23 +196,19 @@ export async function runStep<Type extends StepType>(
       key: `${input.execution_id}:${path}`,
       input,
       signal: cancellationSignal(),
-      attempt,
+      attempt: attemptNumber(),
       limits: step.timeout === undefined ? {} : { timeoutMs: durationMs(step.timeout) },
     };
     return await attemptStep(deps, run, options, work);
   } catch (error) {
-    if (error instanceof CancelledFailure) await noteCutOff(deps, input);
-    const failure = effectFailure(error, attemptsMax);
-    // What we wait for ourselves is no failure of the step.
-    if (failure !== error) await noteRetry(deps, input, failure);
-    throw failure;
+    throw await failureOf(deps, input, error, attemptsMax);
   }
 }
 
 /** Heartbeats while an outside effect runs, so that its cancellation arrives and a dead worker is noticed. */
 export async function beating<Result>(work: () => Promise<Result>): Promise<Result> {
-  const tried: Tried = { attempts: activityInfo().attempt };
-  const timer = setInterval(() => heartbeat(tried), HEARTBEAT_MS);
+  beginCount();
+  const timer = setInterval(beat, HEARTBEAT_MS);
   try {
     return await work();
   } finally {

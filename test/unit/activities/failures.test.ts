@@ -1,11 +1,10 @@
-import { ApplicationFailure, asyncLocalStorage, type Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/activity';
 import { mongo } from 'mongoose';
 import { effectFailure } from '../../../activities/failures';
 import { ProviderError } from '../../../src/providers/error';
 
 /** What the engine is told of an error in the last attempt that a step has. */
-const inLastAttempt = (error: unknown): unknown =>
-  asyncLocalStorage.run({ info: { attempt: 4 } } as Context, () => effectFailure(error, 4));
+const inLastAttempt = (error: unknown): unknown => effectFailure(error, { attempts: 4 }, 4);
 
 const socketError = (code: string): Error => Object.assign(new Error(`write ${code}`), { code });
 
