@@ -65,7 +65,7 @@ test.each([
     const own = await signIn(testContext(api.harness.store, { config }), api.org.id);
     const headers = { cookie: own.cookie, 'x-csrf-token': own.csrfToken };
     const signOut = () => request(api.baseUrl, { method: 'DELETE', path: '/console/api/session', headers });
-    api.line.loseReplyTo(commandOn(name, 'update'));
+    api.line.loseReplyTo(commandOn(name, 'update'), name === 'guards' ? api.org.id : own.sessionId);
     expect((await signOut()).status).toBe(503);
     const told = await waitFor(async () => (await actionsOf(own.sessionId)).length > 0 && actionsOf(own.sessionId));
     expect(told).toEqual(['session.signed_out']);
@@ -76,7 +76,7 @@ test.each([
 test('the deletion of an agent that was done without an answer is answered and recorded by its repeat, once', async () => {
   const id = await activeAgent(api.org, definitionWith([VARIABLES]));
   const remove = async () => (await api.org.call('DELETE', `/agents/api/agents/${id}`)).status;
-  api.line.loseReplyTo(commandOn('org_runtime', 'update'));
+  api.line.loseReplyTo(commandOn('org_runtime', 'update'), api.org.id);
   expect([await remove(), await remove(), await remove()]).toEqual([503, 204, 404]);
   expect(await actionsOf(id)).toEqual(['agent.created', 'agent.activated', 'agent.deleted']);
 });
@@ -85,7 +85,7 @@ test('an activation that was done without an answer is recorded as one by its re
   const made = await api.org.call('POST', '/agents/api/agents', definitionWith([VARIABLES]));
   const id = text(made.body['id']);
   const activate = async () => (await api.org.call('PUT', `/agents/api/agents/${id}`, { status: 'active' })).status;
-  api.line.loseReplyTo(commandOn('agents', 'findAndModify'));
+  api.line.loseReplyTo(commandOn('agents', 'findAndModify'), id);
   expect([await activate(), await activate(), await activate()]).toEqual([503, 200, 200]);
   expect(await actionsOf(id)).toEqual(['agent.created', 'agent.activated', 'agent.updated']);
   expect(list((await trailOf(id))[1]?.['details']?.['fields'])).toEqual(['status']);
@@ -155,7 +155,7 @@ test('a key whose revocation nobody answered is refused everywhere, also when no
     (await request(baseUrl, { method: 'GET', path: '/psa/api/tickets', headers: bearer })).status;
   const { baseUrl: elsewhere } = api.harness.address;
   expect([await read(api.baseUrl), await read(elsewhere)]).toEqual([200, 200]);
-  api.line.loseReplyTo(commandOn('api_keys', 'update'));
+  api.line.loseReplyTo(commandOn('api_keys', 'update'), text(made.body['id']));
   expect((await asOwner('DELETE', `/console/api/api-keys/${text(made.body['id'])}`)).status).toBe(503);
   await waitFor(async () => (await read(api.baseUrl)) === 401 && (await read(elsewhere)) === 401, { timeoutMs: 5_000 });
 });
@@ -191,7 +191,7 @@ test('a retry that was opened without an answer is recorded by its repeat, as th
   const { execution: id } = await waiting();
   expect((await api.org.call('POST', `/agents/api/executions/${id}/cancel`)).status).toBe(200);
   const retry = () => asOwner('POST', `/agents/api/executions/${id}/retry`);
-  api.line.loseReplyTo(commandOn('executions', 'insert'));
+  api.line.loseReplyTo(commandOn('executions', 'insert'), agent);
   const unanswered = await retry();
   const again = await api.org.call('POST', `/agents/api/executions/${id}/retry`);
   expect([unanswered.status, again.status]).toEqual([503, 409]);
@@ -223,7 +223,7 @@ test('a decision that was done without an answer is recorded, goes on and is ans
 test('a decision that nobody answered and nobody asked for again goes on, and is recorded as that of whoever made it', async () => {
   const agent = await gated();
   const { execution, approval } = await waiting();
-  api.line.loseReplyTo(commandOn('approvals', 'findAndModify'));
+  api.line.loseReplyTo(commandOn('approvals', 'findAndModify'), approval);
   const path = `/agents/api/approvals/${approval}/decision`;
   expect((await asOwner('POST', path, { decision: 'denied' })).status).toBe(503);
   await waitForExecution(api.org, execution, ['cancelled', 'failed', 'completed']);
@@ -240,9 +240,9 @@ test('what nobody answered and nobody asked for again is recorded by the sweep, 
   const agent = await gated();
   const { execution } = await waiting();
   const ago = new Date(Date.now() - 120_000);
-  api.line.loseReplyTo(commandOn('executions', 'findAndModify'));
+  api.line.loseReplyTo(commandOn('executions', 'findAndModify'), execution);
   expect((await asOwner('POST', `/agents/api/executions/${execution}/cancel`)).status).toBe(503);
-  api.line.loseReplyTo(commandOn('agents', 'findAndModify'));
+  api.line.loseReplyTo(commandOn('agents', 'findAndModify'), agent);
   const unanswered = await asOwner('DELETE', `/agents/api/agents/${agent}`);
   expect(unanswered.status).toBe(503);
   await executions.in(store).updateOne({ _id: execution }, { $set: { completed_at: ago } });

@@ -31,9 +31,8 @@ async function codeFor(email: string): Promise<string> {
   );
 }
 
-/** Someone signed in, whose record nothing is written to any more: otherwise that write would be the one that is lost. */
-async function signedInAndQuiet(): Promise<Person> {
-  const person = await signedIn(api.org, await newPerson(api.org, client));
+/** Someone whose record nothing is written to any more: otherwise that write would be the one that is lost. */
+async function quiet<Someone extends { id: string }>(person: Someone): Promise<Someone> {
   const users = api.harness.store.connection.collection('portal_client_users');
   await waitFor(async () => {
     const record = await users.findOne({ _id: person.id } as never);
@@ -42,17 +41,21 @@ async function signedInAndQuiet(): Promise<Person> {
   return person;
 }
 
+const signedInAndQuiet = async (): Promise<Person> => quiet(await signedIn(api.org, await newPerson(api.org, client)));
+
 const redeem = (code: string): Promise<Answer> =>
   request(api.baseUrl, { method: 'POST', path: '/portal/api/sessions', body: { code } });
 
+// A person's record is also written to when its events have left, whosever it is: the write is told by the person.
 test.each([
-  ['using the code up', commandOn('portal_sign_in_codes', 'findAndModify')],
-  ['noting the sign-in', commandOn('portal_client_users', 'update')],
-  ['opening the session', commandOn('portal_sessions', 'insert')],
+  ['using the code up', () => [commandOn('portal_sign_in_codes', 'findAndModify')]],
+  ['noting the sign-in', ({ id }: { id: string }) => [commandOn('portal_client_users', 'update'), id]],
+  ['opening the session', ({ id }: { id: string }) => [commandOn('portal_sessions', 'insert'), id]],
 ])('a code that was lost while %s opens one session when it is sent again', async (_when, write) => {
-  const code = await codeFor((await newPerson(api.org, client)).email);
+  const person = await quiet(await newPerson(api.org, client));
+  const code = await codeFor(person.email);
   const before = api.line.lost();
-  api.line.loseReplyTo(write);
+  api.line.loseReplyTo(...write(person));
   const first = await redeem(code);
   expect([first.status, api.line.lost() - before]).toEqual([503, 1]);
   const again = await Promise.all([redeem(code), redeem(code), redeem(code)]);
@@ -71,7 +74,7 @@ test.each([
     const person = await signedInAndQuiet();
     const { baseUrl: elsewhere } = api.harness.address;
     expect(await standing(elsewhere, person.token)).toBe('200');
-    api.line.loseReplyTo(commandOn('portal_client_users', 'update'));
+    api.line.loseReplyTo(commandOn('portal_client_users', 'update'), person.id);
     expect((await api.org.call(method, `/portal/api/client-users/${person.id}`, body)).status).toBe(503);
     await waitFor(async () => (await standing(elsewhere, person.token)).startsWith('401'), { timeoutMs: 5_000 });
   },
@@ -80,7 +83,7 @@ test.each([
 test('a client user whose deletion nobody answered comes back without the sessions of before', async () => {
   const person = await signedInAndQuiet();
   const path = `/portal/api/client-users/${person.id}`;
-  api.line.loseReplyTo(commandOn('portal_client_users', 'update'));
+  api.line.loseReplyTo(commandOn('portal_client_users', 'update'), person.id);
   expect((await api.org.call('DELETE', path)).status).toBe(503);
   expect((await api.org.call('DELETE', path)).status).toBe(404);
   expect((await api.org.call('POST', `${path}/restore`)).status).toBe(200);
