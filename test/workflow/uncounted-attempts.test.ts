@@ -11,6 +11,7 @@ import { storedAgent, unopenedRecord } from '../support/records';
 import { startApi, startWorker } from '../support/stack';
 import { startHttpServer, type HttpStandIn } from '../support/stand-ins/http-server';
 import { commandOn, startLossyLine, type LossyLine } from '../support/stand-ins/lossy-line';
+import { temporalCommand } from '../support/temporal-cli';
 
 const QUEUE = 'uncounted';
 
@@ -28,7 +29,7 @@ beforeAll(async () => {
   const shared = joinStack();
   await shared.close();
   const uri = (shared.address.env['MONGODB_URI'] ?? '').replace(/\/signalbox\b/, `/signalbox_${QUEUE}`);
-  stub = await startHttpServer(({ path }) => ({ status: callsTo(path) === 1 ? 503 : 200 }));
+  stub = await startHttpServer(({ path }) => ({ status: callsTo(path) === 1 || path === '/broken' ? 503 : 200 }));
   line = await startLossyLine(uri);
   api = await startApi(shared.address, { MONGODB_URI: uri, TEMPORAL_TASK_QUEUE: QUEUE });
   worker = await startWorker(api, QUEUE, { MONGODB_URI: line.uri });
@@ -42,12 +43,12 @@ afterAll(async () => {
   await Promise.all([stub.stop(), line.stop()]);
 });
 
-const call = (path: string) => ({
+const call = (path: string, pause = '1s') => ({
   type: 'http_request' as const,
   id: 'effect',
   method: 'POST' as const,
   url: `${stub.url}${path}`,
-  retry: { max_attempts: 2, initial: '1s', max: '1s' },
+  retry: { max_attempts: 2, initial: pause, max: pause },
 });
 
 const effectOf = (execution: Body): Body =>
@@ -64,19 +65,42 @@ test('one whose own store broke off', async () => {
   expect(callsTo('/store')).toBe(2);
 });
 
-test('one that came before its record', async () => {
+const nextAttemptOf = (id: string) => async (): Promise<number> => {
+  const { raw } = await engine.client.workflow.getHandle(workflowIdOf(id)).describe();
+  return raw.pendingActivities?.[0]?.attempt ?? 0;
+};
+
+/** Runs the step alone, and writes the record of its execution when some attempts have not found it. */
+async function aheadOfRecord(step: ReturnType<typeof call>) {
   const org = await harness.newOrg();
-  const agentId = await storedAgent(harness.store, org.id, [call('/record')]);
+  const agentId = await storedAgent(harness.store, org.id, [step]);
   const record = await unopenedRecord(harness.store, { orgId: org.id, agentId, now: new Date(), payload: {} });
   const input = workflowInput(record, { id: org.id, tier: 'standard', name: 'Test org' });
   await startExecution(engine, input, api.baseUrl);
-  const isAwaited = async () => {
-    const { raw } = await engine.client.workflow.getHandle(workflowIdOf(record._id)).describe();
-    return (raw.pendingActivities?.[0]?.attempt ?? 0) > 3;
-  };
-  await waitFor(isAwaited, { what: 'attempts that find no record' });
-  expect(callsTo('/record')).toBe(0);
+  const nextAttempt = nextAttemptOf(record._id);
+  await waitFor(async () => (await nextAttempt()) > 3, { what: 'attempts that find no record' });
+  expect(callsTo(new URL(step.url).pathname)).toBe(0);
   await openExecution(harness.store, record);
-  const done = await waitForExecution(org, record._id, ['completed', 'failed'], 40_000);
-  expect(effectOf(done)).toMatchObject({ status: 'completed', attempts: 2, error: null });
+  const ended = () => waitForExecution(org, record._id, ['completed', 'failed'], 40_000);
+  return { id: record._id, nextAttempt, ended };
+}
+
+test('one that came before its record', async () => {
+  const { ended } = await aheadOfRecord(call('/record'));
+  expect(effectOf(await ended())).toMatchObject({ status: 'completed', attempts: 2, error: null });
+});
+
+test('they are forgotten when an operator resets the step, which has all its attempts again and no more', async () => {
+  const { id, nextAttempt, ended } = await aheadOfRecord(call('/broken', '1h'));
+  const operate = (command: string) =>
+    temporalCommand(harness, 'activity', command, '--workflow-id', workflowIdOf(id), '--activity-id', '1');
+  const waitsForAttempt = (isIt: (attempt: number) => boolean, calls: number) =>
+    waitFor(async () => callsTo('/broken') === calls && isIt(await nextAttempt()), { what: `call ${calls} to fail` });
+  await waitsForAttempt((attempt) => attempt > 4, 1);
+  await operate('reset');
+  await waitsForAttempt((attempt) => attempt === 2, 2);
+  await operate('pause');
+  await operate('unpause');
+  expect(effectOf(await ended())).toMatchObject({ status: 'failed', attempts: 2 });
+  expect(callsTo('/broken')).toBe(3);
 });
