@@ -12,7 +12,7 @@ import { durationMs } from '../src/domain/durations';
 import { writeAttempt, writeStart } from '../src/store/execution-progress';
 import { writeCutOff } from '../src/store/execution-writes';
 import { hasEnded, type ExecutionRecord } from '../src/store/executions';
-import { attemptNumber, beat, beginCount, leaveOut } from './attempts';
+import { attemptNumber, beat, beginCount, isAttemptFirst, leaveOut } from './attempts';
 import type { Deps } from './deps';
 import { effectFailure, permanent } from './failures';
 import { refuseUnkeepable } from './keepable';
@@ -48,12 +48,6 @@ function remember(key: string, effect: Effect): void {
   const oldest = unrecorded.keys().next();
   if (!oldest.done) unrecorded.delete(oldest.value);
 }
-
-/** An operator who resets an activity has its attempts counted from one again; the first of all begins when it is scheduled. */
-const isAttemptFirst = (): boolean => {
-  const { attempt, scheduledTimestampMs, currentAttemptScheduledTimestampMs } = activityInfo();
-  return attempt === 1 && currentAttemptScheduledTimestampMs === scheduledTimestampMs;
-};
 
 const resultOf = (record: ExecutionRecord, input: StepInput): StepResult => ({
   ...recorded(record, input, [input.slot]),
