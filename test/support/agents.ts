@@ -73,3 +73,7 @@ export async function openGateOf(org: TestOrg, executionId: string): Promise<Bod
     async () => list((await org.call('GET', `/agents/api/approvals?execution_id=${executionId}`)).body['approvals'])[0],
   );
 }
+
+/** The record of one step, by the id its definition gives it. */
+export const stepOf = (execution: Body, id: string): Body =>
+  list(execution['steps']).find((step) => text(step['step_id']) === id) ?? {};

@@ -2,12 +2,10 @@
 import { readConfig } from '../../src/config';
 import type { AgentDefinition } from '../../src/contracts/agent';
 import { workflowIdOf } from '../../src/contracts/messages';
-import { workflowInput } from '../../src/domain/execution';
 import { connectEngine, type Engine } from '../../src/engine/connect';
-import { startExecution } from '../../src/engine/executions';
 import { findExecution, openExecution, type ExecutionRecord } from '../../src/store/executions';
+import { startedAhead } from '../support/ahead-of-record';
 import { joinStack, waitFor, type Harness } from '../support/harness';
-import { storedAgent, unopenedRecord } from '../support/records';
 
 let harness: Harness;
 let engine: Engine;
@@ -19,10 +17,10 @@ beforeAll(async () => {
   engine = connectEngine(readConfig(harness.address.env).temporal);
   const vars = { type: 'set_variables' as const, id: 'vars', values: { a: 1 } };
   const mail = { type: 'notification' as const, channel: 'email' as const, recipients: ['a@example.com'], body: 'Hi' };
-  givesUp = await startedAhead([vars]);
+  givesUp = await startedUnopened([vars]);
   hasGivenUp = [
-    await startedAhead([vars]),
-    await startedAhead([{ ...mail, id: 'mail', subject: 'Hello', on_error: 'continue' }]),
+    await startedUnopened([vars]),
+    await startedUnopened([{ ...mail, id: 'mail', subject: 'Hello', on_error: 'continue' }]),
   ];
 });
 afterAll(async () => {
@@ -33,19 +31,8 @@ afterAll(async () => {
 /** Longer than a workflow waits for its record, twice. */
 const GIVEN_UP_WITHIN_MS = 150_000;
 
-/** The start arrives; whoever sent it dies before the record is written. */
-async function startedAhead(steps: AgentDefinition['steps']) {
-  const org = await harness.newOrg();
-  const agentId = await storedAgent(harness.store, org.id, steps);
-  const now = new Date();
-  const record = await unopenedRecord(harness.store, { orgId: org.id, agentId, now, payload: { name: 'Ada' } });
-  await startExecution(
-    engine,
-    workflowInput(record, { id: record.org_id, tier: 'standard', name: 'Test org' }),
-    'http://127.0.0.1',
-  );
-  return record;
-}
+const startedUnopened = async (steps: AgentDefinition['steps']): Promise<ExecutionRecord> =>
+  (await startedAhead({ harness, engine }, steps)).record;
 
 const statusOf = async (id: string) =>
   (await engine.client.workflow.getHandle(workflowIdOf(id)).describe()).status.name;

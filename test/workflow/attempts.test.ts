@@ -1,16 +1,7 @@
 /** How long an attempt may take and how many there are: as the step says, whatever fails. */
 import type { AgentDefinition } from '../../src/contracts/agent';
-import { activeAgent, definitionWith, fire, run, VARIABLES } from '../support/agents';
-import {
-  joinStack,
-  list,
-  text,
-  waitFor,
-  waitForExecution,
-  type Body,
-  type Harness,
-  type TestOrg,
-} from '../support/harness';
+import { activeAgent, definitionWith, fire, run, VARIABLES, stepOf } from '../support/agents';
+import { joinStack, text, waitFor, waitForExecution, type Body, type Harness, type TestOrg } from '../support/harness';
 import { creditSums, storedAgent } from '../support/records';
 import { startOwn } from '../support/stack';
 import { startHttpServer, type HttpStandIn } from '../support/stand-ins/http-server';
@@ -74,8 +65,7 @@ const ask = (more: Fields): Fields => ({ type: 'ai_reason', id: 'effect', tier: 
 const retry = (attempts: number): Fields => ({ max_attempts: attempts, initial: '1s', max: '1s' });
 
 const callsTo = (path: string): number => stub.requests.filter((request) => request.path === path).length;
-const effectOf = (execution: Body): Body =>
-  list(execution['steps']).find((step) => text(step['step_id']) === 'effect') ?? {};
+const effectOf = (execution: Body): Body => stepOf(execution, 'effect');
 
 /** Runs the step alone, in an org of its own, until it has ended. */
 async function played(step: Fields, more: Fields[] = []): Promise<{ org: TestOrg; done: Body; tookMs: number }> {

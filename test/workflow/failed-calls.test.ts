@@ -6,11 +6,10 @@ import { readConfig } from '../../src/config';
 import { workflowIdOf } from '../../src/contracts/messages';
 import { connectEngine, type Engine } from '../../src/engine/connect';
 import { openStore, type OpenStore } from '../../src/store/connect';
-import { activeAgent, definitionWith, GATE, openGateOf, REASON, run } from '../support/agents';
+import { activeAgent, definitionWith, GATE, openGateOf, REASON, run, stepOf } from '../support/agents';
 import {
   createOrg,
   joinStack,
-  text,
   waitFor,
   waitForExecution,
   type Body,
@@ -72,8 +71,7 @@ async function start(...steps: object[]): Promise<string> {
 }
 
 const sums = () => creditSums(store, org.id);
-const thinkOf = (execution: Body): Body =>
-  (execution['steps'] as unknown as Body[]).find((step) => text(step['step_id']) === 'think') ?? {};
+const thinkOf = (execution: Body): Body => stepOf(execution, 'think');
 
 /** What a step costs is booked behind its record; all figures are one number then, and nothing is held. */
 async function expectBooked(total: number): Promise<void> {

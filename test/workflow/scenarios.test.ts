@@ -2,11 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { readConfig } from '../../src/config';
 import { workflowIdOf } from '../../src/contracts/messages';
 import { connectEngine, type Engine } from '../../src/engine/connect';
-import { workflowInput } from '../../src/domain/execution';
-import { startExecution } from '../../src/engine/executions';
 import { openExecution } from '../../src/store/executions';
+import { startedAhead } from '../support/ahead-of-record';
 import { joinStack, list, text, waitFor, waitForExecution, type Harness } from '../support/harness';
-import { storedAgent, unopenedRecord } from '../support/records';
 import { playScenario, SCENARIOS } from '../support/scenarios';
 
 let harness: Harness;
@@ -53,14 +51,7 @@ test.each([
   ['a light step', [{ type: 'set_variables' as const, id: 'one', values: { one: 1 } }]],
   ['an AI step', [{ type: 'ai_reason' as const, id: 'think', tier: 'quick' as const, prompt: 'Summarise' }]],
 ])('a workflow that is ahead of its record waits for it: %s', async (_name, steps) => {
-  const org = await harness.newOrg();
-  const agentId = await storedAgent(harness.store, org.id, steps);
-  const record = await unopenedRecord(harness.store, { orgId: org.id, agentId, now: new Date(), payload: {} });
-  await startExecution(
-    engine,
-    workflowInput(record, { id: record.org_id, tier: 'standard', name: 'Test org' }),
-    'http://127.0.0.1/',
-  );
+  const { org, record } = await startedAhead({ harness, engine }, steps);
   await pause(1_000);
   await openExecution(harness.store, record);
   expect((await waitForExecution(org, record._id, ['completed']))['status']).toBe('completed');

@@ -1,13 +1,11 @@
 /** Attempts at a step that only waited for our own records: they are made again, and use up none that the step has. */
 import { readConfig } from '../../src/config';
 import { workflowIdOf } from '../../src/contracts/messages';
-import { workflowInput } from '../../src/domain/execution';
 import { connectEngine, type Engine } from '../../src/engine/connect';
-import { startExecution } from '../../src/engine/executions';
 import { openExecution } from '../../src/store/executions';
-import { activeAgent, definitionWith, run } from '../support/agents';
-import { joinStack, list, text, waitFor, waitForExecution, type Body, type Harness } from '../support/harness';
-import { storedAgent, unopenedRecord } from '../support/records';
+import { startedAhead } from '../support/ahead-of-record';
+import { activeAgent, definitionWith, run, stepOf } from '../support/agents';
+import { joinStack, waitFor, waitForExecution, type Body, type Harness } from '../support/harness';
 import { startApi, startWorker } from '../support/stack';
 import { startHttpServer, type HttpStandIn } from '../support/stand-ins/http-server';
 import { commandOn, startLossyLine, type LossyLine } from '../support/stand-ins/lossy-line';
@@ -51,8 +49,7 @@ const call = (path: string, pause = '1s') => ({
   retry: { max_attempts: 2, initial: pause, max: pause },
 });
 
-const effectOf = (execution: Body): Body =>
-  list(execution['steps']).find((step) => text(step['step_id']) === 'effect') ?? {};
+const effectOf = (execution: Body): Body => stepOf(execution, 'effect');
 
 test('one whose own store broke off', async () => {
   const org = await harness.newOrg();
@@ -65,19 +62,11 @@ test('one whose own store broke off', async () => {
   expect(callsTo('/store')).toBe(2);
 });
 
-const nextAttemptOf = (id: string) => async (): Promise<number> => {
-  const { raw } = await engine.client.workflow.getHandle(workflowIdOf(id)).describe();
-  return raw.pendingActivities?.[0]?.attempt ?? 0;
-};
-
 /** Runs the step alone, and writes the record of its execution when some attempts have not found it. */
 async function aheadOfRecord(step: ReturnType<typeof call>) {
-  const org = await harness.newOrg();
-  const agentId = await storedAgent(harness.store, org.id, [step]);
-  const record = await unopenedRecord(harness.store, { orgId: org.id, agentId, now: new Date(), payload: {} });
-  const input = workflowInput(record, { id: org.id, tier: 'standard', name: 'Test org' });
-  await startExecution(engine, input, api.baseUrl);
-  const nextAttempt = nextAttemptOf(record._id);
+  const { org, record } = await startedAhead({ harness, engine }, [step]);
+  const workflow = engine.client.workflow.getHandle(workflowIdOf(record._id));
+  const nextAttempt = async () => (await workflow.describe()).raw.pendingActivities?.[0]?.attempt ?? 0;
   await waitFor(async () => (await nextAttempt()) > 3, { what: 'attempts that find no record' });
   expect(callsTo(new URL(step.url).pathname)).toBe(0);
   await openExecution(harness.store, record);

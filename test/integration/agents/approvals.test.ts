@@ -3,7 +3,7 @@ import { readConfig } from '../../../src/config';
 import { hashKey, lastFour, mintKey } from '../../../src/domain/api-key';
 import { newId } from '../../../src/domain/ids';
 import { insertKey } from '../../../src/store/keys';
-import { activeAgent, definitionWith, GATE, mailTo, openGateOf, run, VARIABLES } from '../../support/agents';
+import { activeAgent, definitionWith, GATE, mailTo, openGateOf, run, VARIABLES, stepOf } from '../../support/agents';
 import {
   joinStack,
   list,
@@ -18,7 +18,7 @@ import {
 } from '../../support/harness';
 import { mailbox } from '../../support/mailbox';
 import { storedAgent } from '../../support/records';
-import { expectRefusal, findingsOf, get, ISO, post, statusesOf, stepOf } from './support';
+import { expectRefusal, findingsOf, get, ISO, post, statusesOf } from './support';
 
 let harness: Harness;
 let org: TestOrg;

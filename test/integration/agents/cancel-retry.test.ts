@@ -14,6 +14,7 @@ import {
   REASON,
   run,
   VARIABLES,
+  stepOf,
 } from '../../support/agents';
 import {
   joinStack,
@@ -29,18 +30,7 @@ import {
 import { mailbox } from '../../support/mailbox';
 import { storedAgent } from '../../support/records';
 import { startHttpServer, type HttpStandIn } from '../../support/stand-ins/http-server';
-import {
-  expectRefusal,
-  get,
-  ISO,
-  pastExecution,
-  post,
-  put,
-  remove,
-  statusesOf,
-  stepOf,
-  storeExecutions,
-} from './support';
+import { expectRefusal, get, ISO, pastExecution, post, put, remove, statusesOf, storeExecutions } from './support';
 
 let harness: Harness;
 let engine: Engine;

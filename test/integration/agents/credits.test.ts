@@ -1,7 +1,7 @@
 /** Credits: never more than the allocation, every figure the sum of the same steps, each refusal with its reason. */
 import { monthOf, monthsBefore } from '../../../src/domain/credits';
 import { credits, ensureMonth, reserve, settle } from '../../../src/store/credits';
-import { activeAgent, definitionWith, fire, REASON, run, VARIABLES } from '../../support/agents';
+import { activeAgent, definitionWith, fire, REASON, run, VARIABLES, stepOf } from '../../support/agents';
 import {
   joinStack,
   list,
@@ -13,7 +13,7 @@ import {
   type TestOrg,
 } from '../../support/harness';
 import { creditSums } from '../../support/records';
-import { expectRefusal, get, post, put, remove, statusesOf, stepOf } from './support';
+import { expectRefusal, get, post, put, remove, statusesOf } from './support';
 
 let harness: Harness;
 beforeAll(() => {

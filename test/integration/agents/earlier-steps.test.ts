@@ -1,9 +1,9 @@
 /** What texts see of the steps before them that have no effect outside: delays, branches, and what a rule skipped. */
-import { activeAgent, definitionWith, openGateOf, run } from '../../support/agents';
+import { activeAgent, definitionWith, openGateOf, run, stepOf } from '../../support/agents';
 import { joinStack, text, waitForExecution, type Body, type Harness } from '../../support/harness';
 import { mailbox } from '../../support/mailbox';
 import { startHttpServer, type HttpStandIn } from '../../support/stand-ins/http-server';
-import { ISO, statusesOf, stepOf } from './support';
+import { ISO, statusesOf } from './support';
 
 let harness: Harness;
 let stub: HttpStandIn;

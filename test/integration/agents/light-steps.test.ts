@@ -1,7 +1,7 @@
 /** Rows of light steps: recorded together, yet each with its own outcome; and what starts an event while agents change. */
-import { activeAgent, definitionWith, fire, GATE, openGateOf, run } from '../../support/agents';
+import { activeAgent, definitionWith, fire, GATE, openGateOf, run, stepOf } from '../../support/agents';
 import { joinStack, text, waitForExecution, type Harness } from '../../support/harness';
-import { put, statusesOf, stepOf } from './support';
+import { put, statusesOf } from './support';
 
 let harness: Harness;
 beforeAll(() => {

@@ -1,9 +1,9 @@
 /** What each kind of step does, what it leaves in the trace, and in which order steps run. */
 import { mailbox } from '../../support/mailbox';
-import { activeAgent, definitionWith, fire, mailTo } from '../../support/agents';
+import { activeAgent, definitionWith, fire, mailTo, stepOf } from '../../support/agents';
 import { joinStack, list, text, waitForExecution, type Body, type Harness, type TestOrg } from '../../support/harness';
 import { startHttpServer, type Answer as Reply, type HttpStandIn } from '../../support/stand-ins/http-server';
-import { ISO, like, statusesOf, stepOf } from './support';
+import { ISO, like, statusesOf } from './support';
 
 let harness: Harness;
 let stub: HttpStandIn;

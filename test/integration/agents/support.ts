@@ -31,9 +31,6 @@ export const findingsOf = (answer: Answer): string[] =>
 export const statusesOf = (execution: Body): string[] =>
   list(execution['steps']).map((step) => `${text(step['step_id'])} ${text(step['status'])}`);
 
-export const stepOf = (execution: Body, id: string): Body =>
-  list(execution['steps']).find((step) => text(step['step_id']) === id) ?? {};
-
 /** How the event turned out for one agent. */
 export async function outcomeOf(org: TestOrg, eventId: string, agentId: string): Promise<Body> {
   const { body } = await get(org, `/event-log/${eventId}`);
